@@ -60,8 +60,8 @@ type Names interface {
 	// AlterStream sets options of a stream and removes those whose value is nil. ErrNoStream when there is none.
 	AlterStream(ctx context.Context, stream signal.Stream, options map[string]*string) (Stream, error)
 	// ReserveColumns gives each name that the stream does not know an id and a physical name (Column.Physical), in the order
-	// asked, and returns all columns of the stream. Types are published later, by Commit; until then a column's Type is 0 and
-	// DESCRIBE does not show it. Idempotent.
+	// asked, and returns all columns of the stream. Types are published later, by Commit; until then a column's Types is empty
+	// and DESCRIBE does not show it. Idempotent.
 	ReserveColumns(ctx context.Context, stream StreamID, names []string) ([]Column, error)
 	// Columns returns all columns of a stream, reserved ones included, by id.
 	Columns(ctx context.Context, stream StreamID) ([]Column, error)
@@ -138,8 +138,7 @@ type Dataset struct {
 // Column is a field of a stream.
 type Column struct {
 	ID       ColumnID
-	Name     string      // as the user spells it (after signal's renaming of fields that look like ours)
-	Physical string      // name in files and SQL: Name, unless an older column differs from it only in case: then Name__2, Name__3 …
-	Type     signal.Type // today's type, 0 while only reserved
-	Widened  bool        // Type is String because values of several types were seen
+	Name     string         // as the user spells it (after signal's renaming of fields that look like ours)
+	Physical string         // name in files and SQL: Name, unless an older column differs from it only in case: then Name__2, Name__3 …
+	Types    signal.TypeSet // of all values published so far, empty while only reserved; Types.Resolve is today's type
 }

@@ -43,8 +43,6 @@ type SegmentColumn struct {
 	Max string `json:"z,omitempty"`
 	// Exact is set when a String or JSON column's Min and Max are whole values.
 	Exact bool `json:"e,omitempty"`
-	// InexactInt is set on an Int64 column with a value that float64 cannot hold: widening with floats then goes to String.
-	InexactInt bool `json:"x,omitempty"`
 }
 
 // Partition is an hour, day or month of event time in UTC.
@@ -78,17 +76,10 @@ type DatasetCommit struct {
 	Columns  []PublishedColumns
 }
 
-// PublishedColumns names the types that a flush brings for a stream's columns. The catalog widens by signal.Widen.
+// PublishedColumns names the types that a flush brings for a stream's columns; the catalog joins them to what is published.
 type PublishedColumns struct {
 	Stream  StreamID
-	Columns []PublishedColumn
-}
-
-// PublishedColumn is a column seen in a flush with the types of its values there, in which several may stand.
-type PublishedColumn struct {
-	ID         ColumnID
-	Types      []signal.Type
-	InexactInt bool // an Int64 value that float64 cannot hold is among them
+	Columns map[ColumnID]signal.TypeSet
 }
 
 // Outcome tells what became of a dataset's part.
