@@ -1,0 +1,4 @@
+package duck
+
+// macroStatements returns the statements that create the trusted macros of an instance.
+func macroStatements() []string { return nil }
