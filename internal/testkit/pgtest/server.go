@@ -76,7 +76,6 @@ func (s *Server) create(ctx context.Context) error {
 			}
 		}
 	}
-	//nolint:gosec // the program's path comes from findPrograms, its arguments from this file
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "--pgdata", s.dataDir(), "--username", "postgres",
 		"--pwfile", secret, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
 	cmd.Dir = s.dir

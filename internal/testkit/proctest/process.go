@@ -47,7 +47,6 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open process log: %w", err)
 	}
-	defer log.Close() // the child has its own descriptor
 
 	// The command outlives ctx on purpose: ctx bounds the start only, Stop and Kill end the child.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), cfg.Path, cfg.Args...)
@@ -55,7 +54,9 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	cmd.Dir = os.TempDir() // readable under every user, and no test folder is held busy
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttr(cfg.User)
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = log.Close() // nothing of ours is in it, and the child has a descriptor of its own
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cfg.Path, err)
 	}
 	p := &Process{cmd: cmd, stopSignal: cfg.StopSignal, exited: make(chan struct{})}

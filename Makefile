@@ -1,0 +1,92 @@
+# `make help` lists the verbs. Everything that is built or downloaded for development lies in bin/, .tools/ and .cache/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X github.com/millstream/millstream/internal/app.version=$(VERSION)
+
+# Narrow a run: make test PKG=./internal/wal/... RUN=TestReplay ARGS=-v
+PKG ?= ./...
+RUN ?=
+ARGS ?=
+TEST_TIMEOUT ?= 20m
+FUZZTIME ?= 10m
+GOTEST = go test -p 2 -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(ARGS)
+
+.PHONY: help
+help: ## list the verbs
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup: ## install what building and testing need (Debian packages; root or sudo)
+	@tools/setup.sh test
+
+.PHONY: build
+build: ## build bin/millstream
+	@tools/setup.sh build
+	go build -ldflags '$(LDFLAGS)' -o bin/millstream ./cmd/millstream
+
+.PHONY: run
+run: build ## build and start a server on its defaults: data in ./data, http://127.0.0.1:5080
+	bin/millstream
+
+.PHONY: test
+test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL and an S3 server of their own
+	.tools/services $(GOTEST) $(PKG)
+
+.PHONY: test-race
+test-race: setup .tools/services .tools/versitygw ## run all tests under the race detector
+	.tools/services $(GOTEST) -race $(PKG)
+
+.PHONY: lint
+lint: .tools/golangci-lint ## check style and import rules
+	.tools/golangci-lint run
+
+.PHONY: fmt
+fmt: .tools/golangci-lint ## format all Go files
+	.tools/golangci-lint fmt
+
+.PHONY: generate
+generate: ## write generated files anew
+	go generate ./...
+
+.PHONY: verify
+verify: generate ## fail when generated files or go.mod are not what they should be
+	go mod verify
+	git diff --exit-code -- docs go.mod go.sum
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10m) each; PKG narrows
+	tools/fuzz.sh '$(FUZZTIME)' $(PKG)
+
+.PHONY: chaos
+chaos: setup build .tools/services .tools/versitygw ## kill, cut and fill disks while rows flow, then count them
+	.tools/services go test -p 1 -tags chaos -timeout 60m -count 1 $(if $(RUN),-run '$(RUN)') $(ARGS) ./test/chaos/...
+
+.PHONY: bench
+bench: ## run the Go benchmarks; PKG and ARGS narrow
+	go test -p 1 -run '^$$' -bench . -benchmem $(ARGS) $(PKG)
+
+.PHONY: bench-peers
+bench-peers: build ## compare with other servers on the same rows (builds them first, minutes)
+	go run ./test/bench/peers $(ARGS)
+
+.PHONY: clean
+clean: ## remove what make built (not ./data)
+	rm -rf bin .tools .cache
+
+# Tools. The first and last have a module of their own, so that what they need stays out of go.mod.
+.tools/versitygw: test/s3server/go.mod test/s3server/go.sum
+	cd test/s3server && go build -o ../../$@ github.com/versity/versitygw/cmd/versitygw
+	@touch $@
+
+.tools/services: $(wildcard test/services/*.go internal/testkit/pgtest/*.go internal/testkit/proctest/*.go)
+	go build -o $@ ./test/services
+	@touch $@
+
+.tools/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+	cd tools/lint && go build -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
