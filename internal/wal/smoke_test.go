@@ -1,0 +1,42 @@
+package wal_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millstream/millstream/internal/wal"
+)
+
+func TestLogSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	opts := wal.Options{Dir: t.TempDir() + "/wal", Node: "n1", Epoch: 7}
+	l, err := wal.Open(opts, wal.Deps{})
+	require.NoError(t, err)
+	_, err = wal.Open(opts, wal.Deps{})
+	require.ErrorIs(t, err, wal.ErrLocked)
+	key := wal.Key{Dataset: 1, Node: "n1", Epoch: 7}
+	lsn, err := l.Enqueue(wal.Record{Key: key, Seq: 3, Payload: []byte("rows")})
+	require.NoError(t, err)
+	require.NoError(t, l.Wait(context.Background(), lsn))
+	require.Equal(t, lsn, l.Durable())
+	require.NoError(t, l.Close())
+
+	l, err = wal.Open(opts, wal.Deps{})
+	require.NoError(t, err)
+	_, err = l.Enqueue(wal.Record{Key: key, Seq: 4})
+	require.ErrorIs(t, err, wal.ErrNotReplayed)
+	var got []wal.Record
+	report, err := l.Replay(context.Background(), func(r wal.Record) error {
+		r.Payload = append([]byte(nil), r.Payload...)
+		got = append(got, r)
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	require.True(t, report.Clean())
+	require.Equal(t, []wal.Record{{Key: key, Seq: 3, Payload: []byte("rows")}}, got)
+	l.Release(key, 3)
+	require.Zero(t, l.Stats().Segments)
+	require.NoError(t, l.Close())
+}
