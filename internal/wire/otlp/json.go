@@ -1,0 +1,383 @@
+package otlp
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/millstream/millstream/internal/wire/jsontext"
+)
+
+// maxJSONDepth bounds how deep objects and arrays nest. It is above what maxDepth allows inside values, since keys that are not
+// known may nest too.
+const maxJSONDepth = 256
+
+// checkJSONRequest checks that body is one JSON object, and that it is a request of this kind: an object whose keys are all
+// unknown is another signal's or no OTLP at all, and would be lost without a word.
+func checkJSONRequest(m *message, body []byte) error {
+	var s jsontext.Scanner
+	s.Reset(body)
+	err := checkJSON(&s, 0)
+	if err == nil {
+		err = s.End()
+	}
+	if err != nil {
+		return malformed("invalid JSON: %v", err)
+	}
+	c := cursor{s: body}
+	if c.next() != '{' {
+		return malformed("the body is no JSON object")
+	}
+	var unknown []byte
+	for more := c.enter(); more; more = c.more() {
+		k := c.key()
+		if m.byName(k) != nil {
+			return nil
+		}
+		unknown = k
+		c.value()
+	}
+	if unknown != nil {
+		return malformed("the body has no %s, but %.64q", m.fields[0].name, unknown)
+	}
+	return nil
+}
+
+func checkJSON(s *jsontext.Scanner, depth int) error {
+	if depth > maxJSONDepth {
+		return s.Fail("values are nested too deep")
+	}
+	switch s.Next() {
+	case '{':
+		return s.Object(func([]byte) error { return checkJSON(s, depth+1) }) //nolint:wrapcheck // by the caller
+	case '[':
+		return s.Array(func() error { return checkJSON(s, depth+1) }) //nolint:wrapcheck // by the caller
+	default:
+		var v jsontext.Value
+		return s.Value(&v, depth) //nolint:wrapcheck // by the caller
+	}
+}
+
+// eachJSON visits the fields of a message in JSON. Keys may be in the form of OTLP/JSON or of the .proto file; unknown keys and
+// fields that are null are skipped.
+func (t *tree) eachJSON(m *message, raw []byte, visit visitor) error {
+	c := cursor{s: raw}
+	switch c.next() {
+	case '{':
+	case 'n':
+		return nil
+	default:
+		return malformed("is no object")
+	}
+	for more := c.enter(); more; more = c.more() {
+		f := m.byName(t.unescape(c.key()))
+		if f == nil || f.kind == kindIgnored || c.next() == 'n' {
+			c.value()
+			continue
+		}
+		if err := t.jsonField(f, &c, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tree) jsonField(f *field, c *cursor, visit visitor) error {
+	if !f.list {
+		v, err := t.jsonValue(f, c)
+		if err == nil {
+			err = visit(f.num, v)
+		}
+		if err != nil {
+			return at(err, f.name, -1)
+		}
+		return nil
+	}
+	if c.next() != '[' {
+		return at(malformed("is no array"), f.name, -1)
+	}
+	i := 0
+	for more := c.enter(); more; more = c.more() {
+		v, err := t.jsonValue(f, c)
+		if err == nil {
+			err = visit(f.num, v)
+		}
+		if err != nil {
+			return at(err, f.name, i)
+		}
+		i++
+	}
+	return nil
+}
+
+// jsonValue takes the value of a field.
+func (t *tree) jsonValue(f *field, c *cursor) (v value, err error) {
+	switch f.kind {
+	case kindMessage, kindAnyValue:
+		v.raw = c.value()
+		return v, nil
+	case kindText, kindBytes, kindID:
+		return t.jsonBytes(f, c)
+	case kindBool:
+		return jsonBool(c.value())
+	}
+	token := c.value()
+	quoted := token[0] == '"'
+	if quoted {
+		token = t.unescape(token[1 : len(token)-1])
+	}
+	var ok bool
+	switch f.kind {
+	case kindUint64:
+		v.num, ok = parseUint(token)
+	case kindUint32:
+		v.num, ok = parseUint(token)
+		ok = ok && v.num <= math.MaxUint32
+	case kindInt64:
+		v.num, ok = parseInt(token, math.MinInt64, math.MaxInt64)
+	case kindInt32, kindSint32:
+		v.num, ok = parseInt(token, math.MinInt32, math.MaxInt32)
+	case kindEnum:
+		v.num, ok = parseEnum(f.enum, token)
+	case kindDouble:
+		v.num, ok = parseDouble(token, quoted)
+	default:
+	}
+	if !ok {
+		return v, malformed("%.64q is no %s", token, kindName(f.kind))
+	}
+	return v, nil
+}
+
+func kindName(k kind) string {
+	switch k {
+	case kindUint64, kindUint32:
+		return "unsigned integer of its size"
+	case kindEnum:
+		return "number or name of the enum"
+	case kindDouble:
+		return "number"
+	default:
+		return "integer of its size"
+	}
+}
+
+func jsonBool(token []byte) (value, error) {
+	switch string(token) {
+	case "true":
+		return value{num: 1}, nil
+	case "false":
+		return value{}, nil
+	default:
+		return value{}, malformed("%.64q is no bool", token)
+	}
+}
+
+// jsonBytes takes a text, or bytes in the form of their kind.
+func (t *tree) jsonBytes(f *field, c *cursor) (v value, err error) {
+	if c.next() != '"' {
+		return v, malformed("%.64q is no string", c.value())
+	}
+	v.raw = t.unescape(c.quoted())
+	switch f.kind {
+	case kindID:
+		v.raw, err = t.hexID(v.raw, f.size)
+	case kindBytes:
+		v.raw, err = t.base64(v.raw)
+	default:
+	}
+	return v, err
+}
+
+// hexID reads an id of size bytes from hexadecimal of either case; empty is an empty id.
+func (t *tree) hexID(s []byte, size int) ([]byte, error) {
+	if len(s) != 0 && len(s) != 2*size {
+		return nil, malformed("%.64q is no id of %d hexadecimal digits", s, 2*size)
+	}
+	start := len(t.text)
+	for i := 0; i < len(s); i += 2 {
+		high, ok := hexDigit(s[i])
+		low, ok2 := hexDigit(s[i+1])
+		if !ok || !ok2 {
+			return nil, malformed("%.64q is no id of %d hexadecimal digits", s, 2*size)
+		}
+		t.text = append(t.text, high<<4|low)
+	}
+	return t.text[start:len(t.text):len(t.text)], nil
+}
+
+// base64 reads either alphabet of base64, with or without padding.
+func (t *tree) base64(s []byte) ([]byte, error) {
+	plain := make([]byte, 0, len(s))
+	for _, c := range s {
+		switch c {
+		case '-':
+			c = '+'
+		case '_':
+			c = '/'
+		case '=', '\r', '\n':
+			continue
+		}
+		plain = append(plain, c)
+	}
+	start := len(t.text)
+	text, err := base64.RawStdEncoding.AppendDecode(t.text, plain)
+	if err != nil {
+		return nil, malformed("%.64q is no base64", s)
+	}
+	t.text = text
+	return t.text[start:len(t.text):len(t.text)], nil
+}
+
+// jsonAnyValue reads an AnyValue into node n.
+func (t *tree) jsonAnyValue(n int32, raw []byte, depth int) error {
+	if depth > maxDepth {
+		return malformed("nests too deep")
+	}
+	return t.eachJSON(anyValueMessage, raw, func(num protowire.Number, v value) error {
+		switch num {
+		case anyArray:
+			t.setNode(n, num, value{})
+			return t.jsonList(arrayMessage, n, v.raw, depth+1)
+		case anyKvlist:
+			t.setNode(n, num, value{})
+			return t.jsonList(kvlistMessage, n, v.raw, depth+1)
+		default:
+			t.setNode(n, num, v)
+			return nil
+		}
+	})
+}
+
+// jsonList reads the values of an ArrayValue or KeyValueList as the children of parent.
+func (t *tree) jsonList(m *message, parent int32, raw []byte, depth int) error {
+	last := int32(0)
+	return t.eachJSON(m, raw, func(_ protowire.Number, v value) error {
+		last = t.add(parent, last, nil)
+		if m == kvlistMessage {
+			return t.jsonKeyValue(last, v.raw, depth+1)
+		}
+		return t.jsonAnyValue(last, v.raw, depth+1)
+	})
+}
+
+// jsonKeyValue reads a KeyValue into node n.
+func (t *tree) jsonKeyValue(n int32, raw []byte, depth int) error {
+	return t.eachJSON(keyValueMessage, raw, func(num protowire.Number, v value) error {
+		if num == keyValueKey {
+			t.nodes[n].key = v.raw
+			return nil
+		}
+		return t.jsonAnyValue(n, v.raw, depth+1)
+	})
+}
+
+// parseUint reads an integer; "1e3" and "5.0" are integers too, as in the JSON form of protobuf.
+func parseUint(s []byte) (uint64, bool) {
+	if len(s) == 0 || len(s) > 64 {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range s {
+		d := uint64(c - '0')
+		if c < '0' || c > '9' || n > (math.MaxUint64-d)/10 {
+			return parseScaled(s)
+		}
+		n = n*10 + d
+	}
+	return n, true
+}
+
+// parseScaled reads a JSON number that has a fraction or an exponent and is an integer all the same.
+func parseScaled(s []byte) (uint64, bool) {
+	digits := make([]byte, 0, len(s))
+	i, point := 0, -1
+	for ; i < len(s) && (s[i] == '.' || (s[i] >= '0' && s[i] <= '9')); i++ {
+		if s[i] == '.' {
+			if point >= 0 {
+				return 0, false
+			}
+			point = len(digits)
+			continue
+		}
+		digits = append(digits, s[i])
+	}
+	scale := 0
+	if point >= 0 {
+		scale = point - len(digits)
+	}
+	if i < len(s) {
+		if s[i]|0x20 != 'e' {
+			return 0, false
+		}
+		e, err := strconv.Atoi(string(s[i+1:]))
+		if err != nil || e > 64 || e < -64 {
+			return 0, false
+		}
+		scale += e
+	}
+	for ; scale < 0 && len(digits) > 0 && digits[len(digits)-1] == '0'; scale++ {
+		digits = digits[:len(digits)-1]
+	}
+	if len(digits) == 0 && i > 0 && s[0] != 'e' {
+		return 0, true
+	}
+	if scale < 0 {
+		return 0, false
+	}
+	for range scale {
+		digits = append(digits, '0')
+	}
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	return n, err == nil
+}
+
+func parseInt(s []byte, least, greatest int64) (uint64, bool) {
+	neg := len(s) > 0 && s[0] == '-'
+	if neg {
+		s = s[1:]
+	}
+	n, ok := parseUint(s)
+	switch {
+	case !ok:
+		return 0, false
+	case neg:
+		return -n, n <= -uint64(least) //nolint:gosec // two's complement
+	default:
+		return n, n <= uint64(greatest) //nolint:gosec // positive
+	}
+}
+
+func parseEnum(names []string, s []byte) (uint64, bool) {
+	for i, name := range names {
+		if name == string(s) {
+			return uint64(i), true //nolint:gosec // positive
+		}
+	}
+	return parseInt(s, math.MinInt32, math.MaxInt32)
+}
+
+// parseDouble reads a number, or a text of a number, NaN, Infinity or -Infinity.
+func parseDouble(s []byte, quoted bool) (uint64, bool) {
+	if quoted {
+		switch string(s) {
+		case "NaN":
+			return math.Float64bits(math.NaN()), true
+		case "Infinity", "+Infinity", "+Inf", "Inf":
+			return math.Float64bits(math.Inf(1)), true
+		case "-Infinity", "-Inf":
+			return math.Float64bits(math.Inf(-1)), true
+		}
+		for _, c := range s { // ParseFloat also reads hexadecimal, underscores and words
+			switch {
+			case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c|0x20 == 'e':
+			default:
+				return 0, false
+			}
+		}
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	return math.Float64bits(f), err == nil
+}
