@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -53,17 +54,32 @@ func (b *Builder) BeginRow() {
 	b.row = b.row[:0]
 }
 
+// Find returns the column of a user's field if the builder has it, without making it. See Column for names.
+func (b *Builder) Find(name []byte) (Ref, bool) {
+	if len(name) > 0 && name[0] == '_' {
+		if b.next < len(b.cols) {
+			if rest, ok := strings.CutPrefix(b.cols[b.next].name, UserPrefix); ok && rest == string(name) {
+				return Ref(b.next), true
+			}
+		}
+		r, ok := b.byName[UserPrefix+string(name)]
+		return r, ok
+	}
+	if b.next < len(b.cols) && b.cols[b.next].name == string(name) {
+		return Ref(b.next), true
+	}
+	r, ok := b.byName[string(name)]
+	return r, ok
+}
+
 // Column returns the column of a user's field. A name that begins with an underscore is stored under UserPrefix; invalid UTF-8
 // is replaced. The bytes of name are copied.
 func (b *Builder) Column(name []byte) Ref {
-	if b.next < len(b.cols) && b.cols[b.next].name == string(name) {
-		return Ref(b.next)
+	if r, ok := b.Find(name); ok {
+		return r
 	}
 	if len(name) > 0 && name[0] == '_' {
 		return b.lookup(UserPrefix + validText(name))
-	}
-	if r, ok := b.byName[string(name)]; ok {
-		return r
 	}
 	return b.lookup(validText(name))
 }

@@ -63,6 +63,21 @@ func TestBuilderRenamesFieldsThatLookLikeOurs(t *testing.T) {
 	require.Equal(t, "c\uFFFD\uFFFD", r.Column(3).ValueStr(0))
 }
 
+// TestBuilderHintKeepsOwnColumnsApart has the columns in an order that makes our own column the expected one.
+func TestBuilderHintKeepsOwnColumnsApart(t *testing.T) {
+	t.Parallel()
+	b := signal.NewBuilder()
+	own := b.OwnColumn("_labels")
+	b.BeginRow()
+	_, ok := b.Find([]byte("_labels"))
+	require.False(t, ok)
+	users := b.Column([]byte("_labels"))
+	require.NotEqual(t, own, users)
+	found, ok := b.Find([]byte("_labels"))
+	require.True(t, ok)
+	require.Equal(t, users, found)
+}
+
 func names(r arrow.RecordBatch) []string {
 	var out []string
 	for _, f := range r.Schema().Fields() {

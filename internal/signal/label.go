@@ -24,23 +24,28 @@ func (s *LabelSet) Reset() {
 	s.text, s.pairs = s.text[:0], s.pairs[:0]
 }
 
-// Add adds a label, whose bytes are copied. A label of an empty value is no label and is left out.
-func (s *LabelSet) Add(name, value []byte) {
+// Add adds a label, whose bytes are copied; invalid UTF-8 is replaced by U+FFFD. It is false, and adds nothing, when the set has
+// a label of that name. A label of an empty value is no label: it is left out and Add is true.
+func (s *LabelSet) Add(name, value []byte) bool {
 	if len(value) == 0 {
-		return
+		return true
 	}
 	start := len(s.text)
-	s.text = append(s.text, name...)
+	s.text = appendValid(s.text, name)
 	mid := len(s.text)
-	s.text = append(s.text, value...)
+	if s.has(s.text[start:mid]) {
+		s.text = s.text[:start]
+		return false
+	}
+	s.text = appendValid(s.text, value)
 	s.pairs = append(s.pairs, labelPair{start, mid, len(s.text)})
+	return true
 }
 
-// Len returns the number of labels added.
+// Len returns the number of labels.
 func (s *LabelSet) Len() int { return len(s.pairs) }
 
-// Has reports whether the set has a label of this name.
-func (s *LabelSet) Has(name []byte) bool {
+func (s *LabelSet) has(name []byte) bool {
 	for _, p := range s.pairs {
 		if bytes.Equal(s.text[p.start:p.mid], name) {
 			return true
@@ -49,13 +54,10 @@ func (s *LabelSet) Has(name []byte) bool {
 	return false
 }
 
-// Sort puts the labels in the byte order of their names; of equal names the one added first stays. At gives them in that order.
+// Sort puts the labels in the byte order of their names. At gives them in that order.
 func (s *LabelSet) Sort() {
-	slices.SortStableFunc(s.pairs, func(a, b labelPair) int {
+	slices.SortFunc(s.pairs, func(a, b labelPair) int {
 		return bytes.Compare(s.text[a.start:a.mid], s.text[b.start:b.mid])
-	})
-	s.pairs = slices.CompactFunc(s.pairs, func(a, b labelPair) bool {
-		return bytes.Equal(s.text[a.start:a.mid], s.text[b.start:b.mid])
 	})
 }
 
@@ -111,4 +113,17 @@ func AppendJSONString(dst, s []byte) []byte {
 		}
 	}
 	return append(dst, '"')
+}
+
+// appendValid appends s with each invalid byte replaced by U+FFFD.
+func appendValid(dst, s []byte) []byte {
+	if utf8.Valid(s) {
+		return append(dst, s...)
+	}
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		dst = utf8.AppendRune(dst, r)
+		s = s[n:]
+	}
+	return dst
 }

@@ -19,9 +19,8 @@ func TestMetricBuilder(t *testing.T) {
 	labels.Add([]byte("host"), []byte("b\"\n"))
 	labels.Add([]byte("app"), []byte("a"))
 	labels.Add([]byte("gone"), nil)
-	labels.Add([]byte("app"), []byte("second"))
-	require.True(t, labels.Has([]byte("host")))
-	require.False(t, labels.Has([]byte("gone")))
+	require.False(t, labels.Add([]byte("app"), []byte("second")))
+	require.Equal(t, 2, labels.Len())
 	m.Append(&signal.Sample{Name: []byte("up"), Labels: &labels, Nanos: 1_000, Value: 0, HasValue: true})
 	labels.Reset()
 	m.Append(&signal.Sample{

@@ -30,7 +30,7 @@ func TestParseTime(t *testing.T) {
 	ok("00", 0)
 	ok("-1.5", -1_500000000)
 	ok("9000000000", 9000000000_000000000)
-	ok("100000000000", 100000000_000000000)    // the first millisecond count
+	ok("100000000000", 100000000_000000000) // the first millisecond count
 	day := time.Date(2024, 7, 29, 14, 57, 14, 415002000, time.UTC).UnixNano()
 	ok("2024-07-29 14:57:14.415002", day)
 	ok("2024-07-29T14:57:14.415002", day)
