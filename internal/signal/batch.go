@@ -11,6 +11,9 @@ import (
 type Batch struct {
 	Stream Stream
 	Record arrow.RecordBatch // shape: see the package comment
+	// Settled is how many rows of the client's request, rejected ones included and counted from its start, are settled once this
+	// batch and those before it are stored. 0 where the decoder does not tell.
+	Settled int
 }
 
 // Rows returns the number of rows.

@@ -1,0 +1,224 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wal"
+)
+
+// Ingest is the component. New makes it, Start replays, Run flushes until its context ends, Close writes what is left.
+type Ingest struct {
+	opts    Options
+	deps    Deps
+	codec   codec
+	metrics *metrics
+	names   *names
+
+	writer catalog.Writer
+	log    *wal.Log
+
+	memory   budget
+	kick     chan struct{} // a buffer wants a flush
+	progress atomic.Pointer[Progress]
+
+	mu struct {
+		sync.RWMutex
+		buffers map[wal.Key]*buffer
+		older   map[catalog.WriterKey]struct{} // earlier epochs that may still have rows in the log
+		state   phase
+	}
+}
+
+type phase uint8
+
+const (
+	phaseNew phase = iota
+	phaseReplaying
+	phaseReady
+	phaseDraining
+)
+
+// Progress tells how far a replay is.
+type Progress struct {
+	DoneBytes, TotalBytes int64
+}
+
+// Errors of Write and Snapshot that callers branch on.
+var (
+	ErrReplaying error = fault.New(fault.Unavailable, "the write-ahead log is being replayed")
+	ErrDraining  error = fault.New(fault.Unavailable, "this node is draining")
+	ErrMemory    error = fault.New(fault.Unavailable, "the intake buffers are full (intake.buffer_memory_max)")
+	ErrFenced    error = fault.New(fault.Unavailable, "another process writes this dataset under the same node.id: restart with a unique id")
+)
+
+// New returns a component that has done nothing yet.
+func New(opts Options, deps Deps) *Ingest {
+	g := &Ingest{opts: opts.withDefaults(), deps: deps.withDefaults(), kick: make(chan struct{}, 1)}
+	g.metrics = newMetrics(g.deps.Registerer, g)
+	g.names = newNames(g.deps.Catalog)
+	g.memory = newBudget(g.opts.BufferMemoryMax)
+	g.mu.buffers = make(map[wal.Key]*buffer)
+	g.mu.older = make(map[catalog.WriterKey]struct{})
+	g.progress.Store(&Progress{})
+	return g
+}
+
+// Ready reports whether writes are taken; the error says why not. It is nil once Start has returned and until Close.
+func (g *Ingest) Ready() error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	switch g.mu.state {
+	case phaseReady:
+		return nil
+	case phaseDraining:
+		return ErrDraining
+	default:
+		return ErrReplaying
+	}
+}
+
+// Progress returns how far the replay is; both numbers are 0 before it starts.
+func (g *Ingest) Progress() Progress { return *g.progress.Load() }
+
+// Writer returns the epoch drawn by Start.
+func (g *Ingest) Writer() catalog.Writer { return g.writer }
+
+// Log returns the write-ahead log's figures.
+func (g *Ingest) Log() wal.Stats { return g.log.Stats() }
+
+func (g *Ingest) setPhase(p phase) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.state = p
+}
+
+// buffer returns the buffer of a key, making it.
+func (g *Ingest) buffer(key wal.Key, s catalog.Stream) *buffer {
+	g.mu.RLock()
+	b := g.mu.buffers[key]
+	g.mu.RUnlock()
+	if b != nil {
+		return b
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b = g.mu.buffers[key]; b == nil {
+		b = &buffer{key: key, dataset: s}
+		g.mu.buffers[key] = b
+	}
+	return b
+}
+
+// all returns the buffers in no order.
+func (g *Ingest) all() []*buffer {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	out := make([]*buffer, 0, len(g.mu.buffers))
+	for _, b := range g.mu.buffers {
+		out = append(out, b)
+	}
+	return out
+}
+
+// Write makes the rows of the batches durable and visible. It returns nil when all are; on an error none, some or all of them may
+// be stored, as after a lost answer. The caller keeps its references to the records.
+//
+// Errors: fault.NotFound for an unknown database, fault.Unavailable (replaying, draining, fenced, memory or disk full, catalog
+// away for an unknown stream).
+func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
+	if err := g.Ready(); err != nil {
+		return err
+	}
+	waits := make([]wal.LSN, 0, len(batches))
+	var errs []error
+	for _, b := range batches {
+		lsn, err := g.enqueue(ctx, b)
+		if err != nil {
+			errs = append(errs, err)
+			break
+		}
+		waits = append(waits, lsn)
+	}
+	for _, lsn := range waits {
+		errs = append(errs, g.log.Wait(ctx, lsn))
+	}
+	return errors.Join(errs...)
+}
+
+// enqueue gives one batch its sequence, puts it into the log's next group and into its buffer.
+func (g *Ingest) enqueue(ctx context.Context, batch *signal.Batch) (wal.LSN, error) {
+	stream, err := g.names.resolve(ctx, batch)
+	if err != nil {
+		return 0, err
+	}
+	record := stream.fold(batch.Record, g.opts.MaxColumns)
+	defer record.Release()
+	payload, err := g.codec.encode(stream.Stream, record)
+	if err != nil {
+		return 0, err
+	}
+	e := newEntry(record)
+	if err := g.memory.acquire(ctx, e.bytes, g.kickFlush); err != nil {
+		return 0, err
+	}
+	key := wal.Key{Dataset: int64(stream.Dataset), Node: g.writer.Node, Epoch: g.writer.Epoch}
+	room, err := g.log.Reserve(ctx, key, len(payload))
+	if err != nil {
+		g.memory.release(e.bytes)
+		return 0, err
+	}
+	defer room.Release()
+	lsn, size, err := g.insert(g.buffer(key, stream.Stream), e, room, payload)
+	if err != nil {
+		g.memory.release(e.bytes)
+		return 0, err
+	}
+	if size >= g.opts.BufferMaxSize {
+		g.kickFlush()
+	}
+	g.metrics.rows.WithLabelValues(batch.Stream.Signal.String()).Add(float64(record.NumRows()))
+	return lsn, nil
+}
+
+// insert is the one place where order is made: sequence, log and buffer agree because all three happen under the buffer's lock.
+func (g *Ingest) insert(b *buffer, e entry, room *wal.Reservation, payload []byte) (wal.LSN, int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.fenced {
+		return 0, 0, ErrFenced
+	}
+	e.seq = b.mu.last + 1
+	lsn, err := room.Enqueue(wal.Record{Key: b.key, Seq: e.seq, Payload: payload})
+	if err != nil {
+		return 0, 0, err
+	}
+	e.lsn = lsn
+	e.record.Retain()
+	b.mu.last = e.seq
+	b.append(e, g.deps.Clock.Now())
+	return lsn, b.mu.bytes, nil
+}
+
+func (g *Ingest) kickFlush() {
+	select {
+	case g.kick <- struct{}{}:
+	default:
+	}
+}
+
+// onGroup drops the entries of a failed group before the log lets anybody see them.
+func (g *Ingest) onGroup(first, last wal.LSN, err error) {
+	if err == nil {
+		return
+	}
+	g.deps.Logger.Warn("write-ahead log group refused", "first_lsn", uint64(first), "last_lsn", uint64(last), "error", err)
+	for _, b := range g.all() {
+		g.memory.release(b.fail(first, last))
+	}
+}

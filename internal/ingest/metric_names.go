@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/valyala/fastjson"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/signal"
+)
+
+// metricColumns are the columns of metrics datasets; a column's id is its place, from 1. Places are never reused.
+//
+//nolint:gochecknoglobals // an immutable list
+var metricColumns = [...]string{
+	signal.MetricColumn, signal.LabelsColumn, signal.ValueColumn, signal.KindColumn, signal.UnitColumn, signal.DescriptionColumn,
+	signal.TemporalityColumn, signal.MonotonicColumn, signal.StartColumn, signal.HistogramColumn, signal.ExemplarsColumn,
+	signal.FlagsColumn, signal.OverflowColumn,
+}
+
+// metricLayout is the columnar.Columns of metrics datasets.
+func metricLayout(name string) (catalog.Column, bool) {
+	for i, c := range metricColumns {
+		if c == name {
+			return catalog.Column{ID: catalog.ColumnID(i + 1), Name: c, Physical: c}, true
+		}
+	}
+	return catalog.Column{}, false
+}
+
+// metricLabels returns the label names that the records bring for each metric's stream, so that SQL shows labels as columns. Only
+// names not published before are asked of the catalog.
+func (n *names) metricLabels(ctx context.Context, dataset catalog.Stream, records []arrow.RecordBatch) ([]catalog.PublishedColumns, error) {
+	var out []catalog.PublishedColumns
+	for metric, labels := range newLabels(n, dataset, records) {
+		k, err := n.one(ctx, signal.Stream{Org: dataset.Org, Database: dataset.Stream.Database, Signal: signal.Metrics, Name: metric})
+		if err != nil {
+			return nil, err
+		}
+		columns, err := n.columns(ctx, k, labels)
+		if err != nil {
+			return nil, err
+		}
+		p := catalog.PublishedColumns{Stream: k.ID, Columns: make(map[catalog.ColumnID]signal.TypeSet, len(labels))}
+		for _, c := range columns {
+			p.Columns[c.ID] = signal.SetOf(signal.String)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// newLabels returns the label names of each metric that its stream has not yet.
+func newLabels(n *names, dataset catalog.Stream, records []arrow.RecordBatch) map[string][]string {
+	type series struct{ metric, labels string }
+	seen := make(map[series]struct{})
+	out := make(map[string][]string)
+	var p fastjson.Parser
+	for _, r := range records {
+		metrics, labels := textColumn(r, signal.MetricColumn), textColumn(r, signal.LabelsColumn)
+		if metrics == nil || labels == nil {
+			continue
+		}
+		for i := range metrics.Len() {
+			s := series{metrics.Value(i), labels.Value(i)}
+			if _, ok := seen[s]; ok {
+				continue
+			}
+			seen[s] = struct{}{}
+			stream := signal.Stream{Org: dataset.Org, Database: dataset.Stream.Database, Signal: signal.Metrics, Name: s.metric}
+			if v, err := p.Parse(s.labels); err == nil {
+				out[s.metric] = appendUnknown(out[s.metric], n.known(stream), v)
+			}
+			if len(out[s.metric]) == 0 {
+				delete(out, s.metric)
+			}
+		}
+	}
+	return out
+}
+
+// appendUnknown appends the keys of a label set that the stream does not have and the list does not hold.
+func appendUnknown(list []string, k *knownStream, labels *fastjson.Value) []string {
+	object, err := labels.Object()
+	if err != nil {
+		return list
+	}
+	object.Visit(func(key []byte, _ *fastjson.Value) {
+		if k != nil {
+			k.mu.RLock()
+			_, ok := k.mu.columns[string(key)]
+			k.mu.RUnlock()
+			if ok {
+				return
+			}
+		}
+		for _, have := range list {
+			if have == string(key) {
+				return
+			}
+		}
+		list = append(list, string(key))
+	})
+	return list
+}
+
+func textColumn(r arrow.RecordBatch, name string) *array.String {
+	idx := r.Schema().FieldIndices(name)
+	if len(idx) == 0 {
+		return nil
+	}
+	col, _ := r.Column(idx[0]).(*array.String)
+	return col
+}

@@ -1,0 +1,165 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/wal"
+)
+
+// Start draws an epoch, opens the log and replays what earlier processes left in it: rows that the catalog has not are buffered
+// again under the epoch and sequence they were written with. Memory stays within Options.BufferMemoryMax, because the replay
+// flushes as it goes. When it returns, writes and fresh reads are taken.
+func (g *Ingest) Start(ctx context.Context) error {
+	writer, err := g.deps.Catalog.StartWriter(ctx, g.opts.Node, g.opts.Address)
+	if err != nil {
+		return fmt.Errorf("draw a writer epoch: %w", err)
+	}
+	g.writer = writer
+	opts := g.opts.WAL
+	opts.Node, opts.Epoch = writer.Node, writer.Epoch
+	g.log, err = wal.Open(opts, wal.Deps{
+		FS: g.deps.FS, Clock: g.deps.Clock, Logger: g.deps.Logger, Registerer: g.deps.Registerer, OnGroup: g.onGroup,
+	})
+	if err != nil {
+		return fmt.Errorf("open the write-ahead log: %w", err)
+	}
+	g.setPhase(phaseReplaying)
+	if err := g.replay(ctx); err != nil {
+		return fmt.Errorf("replay the write-ahead log: %w", err)
+	}
+	if err := g.adoptAbandoned(ctx); err != nil {
+		return err
+	}
+	g.setPhase(phaseReady)
+	g.deps.Logger.Info("ingest ready", "node", writer.Node, "epoch", writer.Epoch)
+	return nil
+}
+
+func (g *Ingest) replay(ctx context.Context) error {
+	r := replayer{Ingest: g, committed: make(map[catalog.WriterKey]map[catalog.DatasetID]uint64)}
+	report, err := g.log.Replay(ctx, func(rec wal.Record) error { return r.record(ctx, rec) }, func(done, total int64) {
+		g.progress.Store(&Progress{DoneBytes: done, TotalBytes: total})
+	})
+	if err != nil {
+		return err
+	}
+	g.deps.Logger.Info("write-ahead log replayed", "report", fmt.Sprintf("%+v", report), "buffered_records", r.buffered)
+	return nil
+}
+
+// replayer puts log records back into buffers.
+type replayer struct {
+	*Ingest
+	committed map[catalog.WriterKey]map[catalog.DatasetID]uint64
+	buffered  int
+}
+
+func (r *replayer) record(ctx context.Context, rec wal.Record) error {
+	writer := catalog.WriterKey{Node: rec.Node, Epoch: rec.Epoch}
+	committed, err := r.adopt(ctx, writer)
+	if err != nil {
+		return err
+	}
+	done := committed[catalog.DatasetID(rec.Dataset)]
+	if rec.Seq <= done {
+		r.log.Release(rec.Key, rec.Seq)
+		return nil
+	}
+	d, err := r.codec.decode(rec.Payload)
+	if err != nil {
+		return r.log.Quarantine(rec, err)
+	}
+	b := r.buffer(rec.Key, r.names.replayed(d, catalog.DatasetID(rec.Dataset)).Stream)
+	e := newEntry(d.record)
+	e.seq = rec.Seq
+	r.memory.force(e.bytes)
+	b.mu.Lock()
+	b.mu.last = max(b.mu.last, rec.Seq)
+	b.mu.committed = max(b.mu.committed, done)
+	b.append(e, r.deps.Clock.Now())
+	b.mu.Unlock()
+	r.buffered++
+	if r.memory.pressed() {
+		r.flushAll(ctx)
+		if r.memory.used() > r.memory.max {
+			return fmt.Errorf("replay: the buffers are full and cannot be flushed")
+		}
+	}
+	return nil
+}
+
+// adopt lists the epoch as a holder before any of its rows is buffered, and reads what of it is committed.
+func (r *replayer) adopt(ctx context.Context, w catalog.WriterKey) (map[catalog.DatasetID]uint64, error) {
+	if c, ok := r.committed[w]; ok {
+		return c, nil
+	}
+	if err := r.deps.Catalog.AdoptWriter(ctx, w.Node, w.Epoch, r.opts.Address); err != nil {
+		return nil, err
+	}
+	c, err := r.deps.Catalog.Committed(ctx, w.Node, w.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	r.committed[w] = c
+	r.mu.Lock()
+	r.mu.older[w] = struct{}{}
+	r.mu.Unlock()
+	return c, nil
+}
+
+// adoptAbandoned takes over the epochs of this node id that the catalog still lists although the log has nothing of them: their
+// rows were committed, or their log is lost. They end with the next round.
+func (g *Ingest) adoptAbandoned(ctx context.Context) error {
+	writers, err := g.deps.Catalog.Writers(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range writers {
+		if w.Node == g.writer.Node && w.Epoch < g.writer.Epoch {
+			g.mu.older[catalog.WriterKey{Node: w.Node, Epoch: w.Epoch}] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// endOlder takes earlier epochs off the list of holders once nothing of them is buffered or set aside by the fence.
+func (g *Ingest) endOlder(ctx context.Context) {
+	g.mu.RLock()
+	ended := make([]catalog.WriterKey, 0, len(g.mu.older))
+	for w := range g.mu.older {
+		if g.epochIsEmpty(w) {
+			ended = append(ended, w)
+		}
+	}
+	g.mu.RUnlock()
+	for _, w := range ended {
+		if err := g.deps.Catalog.EndWriter(ctx, w.Node, w.Epoch); err != nil {
+			g.deps.Logger.Warn("earlier writer epoch not ended yet", "node", w.Node, "epoch", w.Epoch, "error", err)
+			continue
+		}
+		g.mu.Lock()
+		delete(g.mu.older, w)
+		for key := range g.mu.buffers {
+			if key.Node == w.Node && key.Epoch == w.Epoch {
+				delete(g.mu.buffers, key)
+			}
+		}
+		g.mu.Unlock()
+	}
+}
+
+// epochIsEmpty reports whether no buffer of the epoch holds rows. The caller holds g.mu.
+func (g *Ingest) epochIsEmpty(w catalog.WriterKey) bool {
+	for key, b := range g.mu.buffers {
+		if key.Node == w.Node && key.Epoch == w.Epoch {
+			if s := b.state(); !s.empty || s.fenced {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/signal"
+)
+
+// Snapshot answers a fresh read from the buffers of all epochs that this process holds. It refuses with ErrReplaying until the
+// replay is over, since until then rows may be in the log alone.
+func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.mu.state < phaseReady {
+		return fresh.Result{}, ErrReplaying
+	}
+	var out fresh.Result
+	for key, b := range g.mu.buffers {
+		if b.dataset.Org != q.Org || !slices.Contains(q.Datasets, catalog.DatasetID(key.Dataset)) {
+			continue
+		}
+		s := fresh.Snapshot{Writer: catalog.WriterKey{Node: key.Node, Epoch: key.Epoch}, Dataset: catalog.DatasetID(key.Dataset)}
+		for _, e := range b.visible(g.log.Durable, q.Start, q.End) {
+			s.Chunks = append(s.Chunks, fresh.Chunk{Seq: e.seq, Record: project(e.record, q.Columns)})
+			e.record.Release()
+		}
+		if len(s.Chunks) > 0 {
+			out.Snapshots = append(out.Snapshots, s)
+		}
+	}
+	return out, nil
+}
+
+// project returns the record with the event time and the wanted columns only (all when columns is nil). Names are compared
+// without case, since SQL's are: a holder may send more than was asked. The caller releases the result.
+func project(r arrow.RecordBatch, columns []string) arrow.RecordBatch {
+	if columns == nil {
+		r.Retain()
+		return r
+	}
+	s := r.Schema()
+	first := signal.FirstField(s)
+	fields := make([]arrow.Field, 0, len(columns)+first)
+	arrays := make([]arrow.Array, 0, len(columns)+first)
+	for i, f := range s.Fields() {
+		if i < first || slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, f.Name) }) {
+			fields, arrays = append(fields, f), append(arrays, r.Column(i))
+		}
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, r.NumRows())
+}
