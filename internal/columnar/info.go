@@ -1,0 +1,75 @@
+package columnar
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/columnar/parquetfile"
+	"github.com/millstream/millstream/internal/signal"
+)
+
+// Info is what the catalog keeps of a written file.
+type Info struct {
+	Bytes     int64
+	Rows      int64
+	MinTime   int64 // least event time, microseconds since the epoch, inclusive
+	MaxTime   int64 // greatest event time, microseconds since the epoch, inclusive
+	RowGroups int
+	Columns   []catalog.SegmentColumn // physical columns, ours (_timestamp and its like) left out; by id, then type
+	Types     map[catalog.ColumnID]signal.TypeSet
+	Checksum  string // "xxh64:" + 16 hexadecimal digits
+	Format    int
+}
+
+// describe fills in what is known of the columns.
+func (i *Info) describe(fields []*field) {
+	i.Columns = make([]catalog.SegmentColumn, 0, len(fields))
+	i.Types = make(map[catalog.ColumnID]signal.TypeSet, len(fields))
+	for _, f := range fields {
+		i.Columns = append(i.Columns, f.segmentColumn())
+		set := signal.SetOf(f.typ)
+		if !f.exact {
+			set |= signal.InexactInt
+		}
+		i.Types[f.column.ID] |= set
+	}
+}
+
+func (f *field) segmentColumn() catalog.SegmentColumn {
+	c := catalog.SegmentColumn{ID: f.column.ID, Physical: f.phys, Type: f.typ, Nulls: f.stats.Nulls}
+	if f.stats.Values == 0 || f.stats.Unbounded {
+		return c
+	}
+	switch f.typ {
+	case signal.Bool:
+		c.Min, c.Max = strconv.FormatBool(f.stats.MinInt == 1), strconv.FormatBool(f.stats.MaxInt == 1)
+	case signal.Float64:
+		c.Min, c.Max = strconv.FormatFloat(f.stats.MinFloat, 'g', -1, 64), strconv.FormatFloat(f.stats.MaxFloat, 'g', -1, 64)
+	case signal.String, signal.JSON:
+		least, leastExact := parquetfile.LowerBound(f.stats.MinText)
+		greatest, greatestExact, ok := parquetfile.UpperBound(f.stats.MaxText)
+		if ok {
+			c.Min, c.Max, c.Exact = least, greatest, leastExact && greatestExact
+		}
+	default:
+		c.Min, c.Max = strconv.FormatInt(f.stats.MinInt, 10), strconv.FormatInt(f.stats.MaxInt, 10)
+	}
+	return c
+}
+
+// measure joins the statistics of a row group's values.
+func (f *field) measure(s parquetfile.Stats, chunk *parquetfile.Chunk) {
+	f.stats.Join(s)
+	if f.typ != signal.Int64 || !f.exact || s.Values == 0 || (s.MinInt >= -maxExactInt && s.MaxInt <= maxExactInt) {
+		return
+	}
+	for _, v := range chunk.Ints {
+		if signal.IsInexactInt(v) {
+			f.exact = false
+			return
+		}
+	}
+}
+
+const maxExactInt = math.MaxInt64 >> 10 // 2^53 - 1
