@@ -3,7 +3,6 @@ package signal
 import (
 	"bytes"
 	"math"
-	"time"
 
 	"github.com/millstream/millstream/internal/fault"
 )
@@ -16,7 +15,7 @@ var timeFields = [...]string{TimeColumn, "@timestamp", "timestamp", "time", "_ti
 // TimeFieldRank returns the rank of a top-level field as the event time, 0 the most wanted. It is false for other fields. Of
 // several in one row the one of the least rank is the time and leaves the row, the others stay fields.
 func TimeFieldRank(name []byte) (int, bool) {
-	if len(name) < 2 || len(name) > len(timeFields[0]) {
+	if len(name) < 2 || len(name) > len(timeFields[0]) || (name[0] != 't' && name[0] != '_' && name[0] != '@') {
 		return 0, false
 	}
 	for i, f := range timeFields {
@@ -41,10 +40,13 @@ const (
 // second after it.
 func ParseTime(text []byte) (int64, error) {
 	text = bytes.TrimSpace(text)
+	if isDateTime(text) {
+		return parseDateTime(text)
+	}
 	if n, ok := parseNumber(text); ok {
 		return n.nanos()
 	}
-	return parseDateTime(text)
+	return 0, badTime(text)
 }
 
 func badTime(text []byte) error {
@@ -59,9 +61,14 @@ func outOfRange(text []byte) error {
 type decimal struct {
 	text   []byte
 	neg    bool
-	digits []byte // without leading zeros
+	digits [maxDigits]byte // digits[first:n] are the digits without leading zeros
+	first  int
+	n      int
 	exp    int
 }
+
+// maxDigits is the length of the longest number that is read.
+const maxDigits = 64
 
 // parseNumber reads [-]digits[.digits][e[±]digits]. It is false for any other text.
 func parseNumber(text []byte) (decimal, bool) {
@@ -70,24 +77,24 @@ func parseNumber(text []byte) (decimal, bool) {
 	if len(s) > 0 && s[0] == '-' {
 		d.neg, s = true, s[1:]
 	}
-	if len(s) == 0 || s[0] < '0' || s[0] > '9' || len(s) > 64 {
+	if len(s) == 0 || s[0] < '0' || s[0] > '9' || len(s) > maxDigits {
 		return d, false
 	}
-	digits := make([]byte, 0, len(s))
 	i, point := 0, -1
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
-			digits = append(digits, c)
+			d.digits[d.n] = c
+			d.n++
 			continue
 		case c == '.' && point < 0:
-			point = len(digits)
+			point = d.n
 			continue
 		}
 		break
 	}
 	if point >= 0 {
-		d.exp = point - len(digits)
+		d.exp = point - d.n
 	}
 	if i < len(s) {
 		e, ok := parseExponent(s[i:])
@@ -96,7 +103,9 @@ func parseNumber(text []byte) (decimal, bool) {
 		}
 		d.exp += e
 	}
-	d.digits = bytes.TrimLeft(digits, "0")
+	for d.first < d.n && d.digits[d.first] == '0' {
+		d.first++
+	}
 	return d, true
 }
 
@@ -126,11 +135,12 @@ func parseExponent(s []byte) (int, bool) {
 }
 
 // nanos tells the unit by the size of the whole part and scales without a float.
-func (d decimal) nanos() (int64, error) {
-	if len(d.digits) == 0 {
+func (d *decimal) nanos() (int64, error) {
+	digits := d.digits[d.first:d.n]
+	if len(digits) == 0 {
 		return 0, nil
 	}
-	whole := len(d.digits) + d.exp // digits before the point
+	whole := len(digits) + d.exp // digits before the point
 	shift := d.exp
 	switch {
 	case whole <= 11: // < 1e11 s
@@ -144,13 +154,13 @@ func (d decimal) nanos() (int64, error) {
 		return 0, outOfRange(d.text)
 	}
 	var n uint64
-	for i := range len(d.digits) + shift {
+	for i := range len(digits) + shift {
 		if n > (math.MaxUint64-9)/10 {
 			return 0, outOfRange(d.text)
 		}
 		n *= 10
-		if i < len(d.digits) {
-			n += uint64(d.digits[i] - '0')
+		if i < len(digits) {
+			n += uint64(digits[i] - '0')
 		}
 	}
 	if n > maxNanos {
@@ -162,12 +172,14 @@ func (d decimal) nanos() (int64, error) {
 	return int64(n), nil
 }
 
-// parseDateTime reads yyyy-mm-dd[T ]hh:mm:ss[.fraction][zone].
+// isDateTime reports whether the separators of yyyy-mm-dd[T ]hh:mm:ss are in their places.
+func isDateTime(s []byte) bool {
+	return len(s) >= 19 && s[4] == '-' && s[7] == '-' && (s[10] == 'T' || s[10] == 't' || s[10] == ' ') && s[13] == ':' && s[16] == ':'
+}
+
+// parseDateTime reads yyyy-mm-dd[T ]hh:mm:ss[.fraction][zone], a text that isDateTime holds for.
 func parseDateTime(text []byte) (int64, error) {
 	s := text
-	if len(s) < 19 || s[4] != '-' || s[7] != '-' || (s[10] != 'T' && s[10] != 't' && s[10] != ' ') || s[13] != ':' || s[16] != ':' {
-		return 0, badTime(text)
-	}
 	year, month, day := number(s[0:4]), number(s[5:7]), number(s[8:10])
 	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
 	if year < 0 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
@@ -183,7 +195,7 @@ func parseDateTime(text []byte) (int64, error) {
 	if !ok {
 		return 0, badTime(text)
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC).Unix() - int64(offset)
+	t := int64(daysSinceEpoch(year, month, day))*86400 + int64(hour*3600+minute*60+second-offset)
 	if second == 60 && (t%86400 != 0) {
 		return 0, badTime(text)
 	}
@@ -247,5 +259,29 @@ func number(s []byte) int {
 }
 
 func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	default:
+		return 31
+	}
+}
+
+// daysSinceEpoch returns the days from 1970-01-01 to a date of the years 0 to 9999. It counts years from March, so that the leap
+// day is the last of its year.
+func daysSinceEpoch(year, month, day int) int {
+	month -= 3
+	if month < 0 {
+		month += 12
+		year--
+	}
+	const era = 400 // years, after which the calendar repeats
+	year += era     // not negative
+	leaps := year/4 - year/100 + year/400
+	const daysToEpoch = 865_565 // from 0000-03-01, moved by one era, to 1970-01-01
+	return year*365 + leaps + (month*153+2)/5 + day - 1 - daysToEpoch
 }

@@ -1,6 +1,7 @@
 package signal_test
 
 import (
+	"fmt"
 	"math/big"
 	"testing"
 	"time"
@@ -49,6 +50,19 @@ func TestParseTimeRefuses(t *testing.T) {
 	} {
 		_, err := signal.ParseTime([]byte(text))
 		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", text, err)
+	}
+}
+
+func TestParseTimeKnowsTheCalendar(t *testing.T) {
+	t.Parallel()
+	for day := time.Date(1678, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2262; day = day.AddDate(0, 0, 1) {
+		got, err := signal.ParseTime([]byte(day.Format(time.RFC3339)))
+		require.NoError(t, err)
+		require.Equal(t, day.UnixNano(), got)
+		if last := day.AddDate(0, 0, 1); last.Month() != day.Month() {
+			_, err := signal.ParseTime([]byte(day.Format("2006-01-") + fmt.Sprint(day.Day()+1) + "T00:00:00Z"))
+			require.Error(t, err, day)
+		}
 	}
 }
 
