@@ -1,0 +1,285 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+)
+
+// maxStatementBytes bounds the body of a query request.
+const maxStatementBytes = 1 << 20
+
+// metaTrailer carries the meta object of formats that have no place for it.
+const metaTrailer = "X-Millstream-Meta"
+
+func (a *api) query(r chi.Router) {
+	r.Post("/api/v1/query", a.runQuery)
+	r.Get("/api/v1/query", a.runQuery)
+}
+
+// queryBody is the request's JSON form. Times are RFC 3339, numbers of s, ms, µs or ns, or now, now-1h, now+5m.
+type queryBody struct {
+	Language  string          `json:"language"`
+	Statement string          `json:"statement"`
+	Database  string          `json:"database"`
+	Start     json.RawMessage `json:"start"`
+	End       json.RawMessage `json:"end"`
+	Step      json.RawMessage `json:"step"`
+	Limit     int             `json:"limit"`
+}
+
+func (a *api) runQuery(w http.ResponseWriter, r *http.Request) {
+	q, format, err := a.parseQuery(r)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	result, err := a.Querier.Query(r.Context(), q)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	defer result.Close() //nolint:errcheck // its errors were those of Next
+	first, err := result.Next(r.Context())
+	if err != nil && !errors.Is(err, io.EOF) {
+		writeError(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", format.ContentType())
+	h.Set("X-Content-Type-Options", "nosniff")
+	aw := answer.Writer{
+		W: w, Format: format, Meta: result.Meta, Flush: func() { _ = http.NewResponseController(w).Flush() },
+		Problem: func(err error) answer.Problem { return problem(r, err) },
+	}
+	if format == answer.CSV || format == answer.Arrow {
+		h.Set("Trailer", metaTrailer)
+		aw.Trailer = func(m answer.Meta) {
+			if text, err := json.Marshal(m); err == nil {
+				h.Set(metaTrailer, string(text))
+			}
+		}
+	}
+	if err := aw.Write(r.Context(), result, first); err != nil {
+		noteError(r.Context(), err)
+	}
+}
+
+func (a *api) parseQuery(r *http.Request) (q Query, format answer.Format, err error) {
+	if q.Org, err = a.org(r); err != nil {
+		return q, format, err
+	}
+	if format, err = answer.ParseAccept(r.Header.Get("Accept")); err != nil {
+		return q, format, err
+	}
+	var body queryBody
+	if r.Method == http.MethodPost && !isForm(r) {
+		body, err = decodeQuery(r)
+	} else {
+		body, err = formQuery(r)
+	}
+	if err != nil {
+		return q, format, err
+	}
+	if body.Database == "" {
+		body.Database = r.Header.Get(databaseHeader)
+	}
+	if f := r.URL.Query().Get("format"); f != "" {
+		if format, err = parseFormat(f); err != nil {
+			return q, format, err
+		}
+	}
+	err = body.fill(&q)
+	return q, format, err
+}
+
+func isForm(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+}
+
+func decodeQuery(r *http.Request) (queryBody, error) {
+	var body queryBody
+	if err := checkParameters(r.URL.Query(), "format", "database"); err != nil {
+		return body, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxStatementBytes+1))
+	if err != nil {
+		return body, fault.Wrap(fault.Invalid, err, "read the request")
+	}
+	if len(data) > maxStatementBytes {
+		return body, fault.New(fault.TooLarge, "the request is larger than %d bytes", maxStatementBytes)
+	}
+	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); media == "application/sql" || media == "text/plain" {
+		return queryBody{Statement: string(data), Database: r.URL.Query().Get("database")}, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&body); err != nil {
+		return body, fault.Wrap(fault.Invalid, err, "the request is no query object: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if body.Database == "" {
+		body.Database = r.URL.Query().Get("database")
+	}
+	return body, nil
+}
+
+// formQuery reads the parameters of a GET or of a form.
+func formQuery(r *http.Request) (queryBody, error) {
+	var body queryBody
+	r.Body = http.MaxBytesReader(nil, r.Body, maxStatementBytes)
+	if err := r.ParseForm(); err != nil {
+		return body, fault.Wrap(fault.Invalid, err, "read the form")
+	}
+	v := r.Form
+	if err := checkParameters(v, "language", "statement", "query", "sql", "database", "db", "start", "end", "step", "limit", "format"); err != nil {
+		return body, err
+	}
+	first := func(names ...string) string {
+		for _, n := range names {
+			if s := v.Get(n); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	body = queryBody{
+		Language: v.Get("language"), Statement: first("statement", "query", "sql"), Database: first("database", "db"),
+		Start: rawText(v.Get("start")), End: rawText(v.Get("end")), Step: rawText(v.Get("step")),
+	}
+	if s := v.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return body, fault.New(fault.Invalid, "limit: %.32q is no whole number", s)
+		}
+		body.Limit = n
+	}
+	return body, nil
+}
+
+func rawText(s string) json.RawMessage {
+	if s == "" {
+		return nil
+	}
+	return signal.AppendJSONString(nil, []byte(s))
+}
+
+// checkParameters refuses parameters that nobody reads.
+func checkParameters(v url.Values, known ...string) error {
+	for name := range v {
+		if !slices.Contains(known, name) {
+			return fault.New(fault.Invalid, "unknown parameter %.64q (known: %s)", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func parseFormat(name string) (answer.Format, error) {
+	switch name {
+	case "json":
+		return answer.JSON, nil
+	case "ndjson":
+		return answer.NDJSON, nil
+	case "csv":
+		return answer.CSV, nil
+	case "arrow":
+		return answer.Arrow, nil
+	default:
+		return answer.JSON, fault.New(fault.Invalid, "format %.32q is not json, ndjson, csv or arrow", name)
+	}
+}
+
+// fill checks the body and puts it into q.
+func (b *queryBody) fill(q *Query) error {
+	switch b.Language {
+	case "", "sql":
+	default:
+		return fault.New(fault.Invalid, "language %.32q is not built here (sql is)", b.Language)
+	}
+	if strings.TrimSpace(b.Statement) == "" {
+		return fault.New(fault.Invalid, "statement is empty")
+	}
+	if b.Limit < 0 {
+		return fault.New(fault.Invalid, "limit is negative")
+	}
+	if len(b.Step) > 0 && string(b.Step) != "null" {
+		return fault.New(fault.Invalid, "step does not apply to sql")
+	}
+	q.Statement, q.Limit, q.Database = b.Statement, b.Limit, b.Database
+	if q.Database == "" {
+		q.Database = signal.DefaultDatabase
+	}
+	if err := signal.CheckName("database", q.Database); err != nil {
+		return err
+	}
+	now := time.Now()
+	var err error
+	if q.Start, err = parseQueryTime("start", b.Start, now); err != nil {
+		return err
+	}
+	if q.End, err = parseQueryTime("end", b.End, now); err != nil {
+		return err
+	}
+	if !q.Start.IsZero() && !q.End.IsZero() && q.End.Before(q.Start) {
+		return fault.New(fault.Invalid, "end lies before start")
+	}
+	return nil
+}
+
+// parseQueryTime reads a time of a query; absent is the zero time.
+func parseQueryTime(name string, raw json.RawMessage, now time.Time) (time.Time, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return time.Time{}, nil
+	}
+	text := string(raw)
+	if raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return time.Time{}, fault.Wrap(fault.Invalid, err, "%s", name)
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "now"); ok {
+		d, err := parseOffset(strings.TrimSpace(rest))
+		if err != nil {
+			return time.Time{}, fault.Wrap(fault.Invalid, err, "%s: %.64q is no time relative to now (now-1h is)", name, text)
+		}
+		return now.Add(d), nil
+	}
+	nanos, err := signal.ParseTime([]byte(text))
+	if err != nil {
+		return time.Time{}, fault.Wrap(fault.Invalid, err, "%s: %s", name, fault.Message(err))
+	}
+	return time.Unix(0, nanos).UTC(), nil
+}
+
+// parseOffset reads "", "-1h30m", "+2d", "-1w": Go's units, days and weeks.
+func parseOffset(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	unit := time.Duration(0)
+	switch s[len(s)-1] {
+	case 'd':
+		unit = 24 * time.Hour
+	case 'w':
+		unit = 7 * 24 * time.Hour
+	default:
+		if s[0] != '-' && s[0] != '+' {
+			return 0, fmt.Errorf("no sign")
+		}
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.Atoi(s[:len(s)-1])
+	return time.Duration(n) * unit, err
+}

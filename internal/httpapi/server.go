@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// Query is a request to the query API.
+type Query struct {
+	Org        tenant.ID
+	Database   string
+	Statement  string
+	Start, End time.Time // event time, start inclusive, end exclusive; zero = open
+	Limit      int       // most rows of the answer, 0 = none
+}
+
+// Result is a running query. Close ends it and is called exactly once.
+type Result interface {
+	answer.Source
+	// Meta returns statistics and warnings as known so far.
+	Meta() answer.Meta
+	io.Closer
+}
+
+// Querier runs queries.
+type Querier interface {
+	// Query starts q. The work ends when ctx does.
+	Query(ctx context.Context, q Query) (Result, error)
+}
+
+// Status tells how the node is.
+type Status interface {
+	// Ready returns nil when the node takes traffic, else why it does not.
+	Ready() error
+	// Report returns what readyz shows beside the status: progress, warnings.
+	Report() map[string]any
+}
+
+// Deps are the collaborators of the edge.
+type Deps struct {
+	Auth       *ingress.Authenticator
+	Front      *ingress.Front
+	Querier    Querier
+	Status     Status
+	Metrics    http.Handler
+	Version    string
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+type api struct {
+	Deps
+}
+
+// New returns the handler of a node with the full API.
+func New(d Deps) http.Handler {
+	a := &api{d}
+	r := chi.NewRouter()
+	r.Use(newObserver(d.Logger, d.Registerer).wrap)
+	a.operate(r)
+	a.intake(r)
+	a.query(r)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, r, fault.New(fault.NotFound, "no such path: %s", r.URL.Path))
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, http.StatusMethodNotAllowed, errorBody{Problem: answer.Problem{
+			Code: "method_not_allowed", Message: r.Method + " is not allowed here", RequestID: requestID(r.Context()),
+		}})
+	})
+	return r
+}
+
+// NewInternal returns the handler of a node without the API: three paths and nothing else.
+func NewInternal(d Deps) http.Handler {
+	a := &api{d}
+	r := chi.NewRouter()
+	r.Use(newObserver(d.Logger, d.Registerer).wrap)
+	a.operate(r)
+	return r
+}
+
+// NewOTLP returns the handler of the OTLP/HTTP port, which takes the write paths of OTLP alone.
+func NewOTLP(d Deps) http.Handler {
+	a := &api{d}
+	r := chi.NewRouter()
+	r.Use(newObserver(d.Logger, nil).wrap)
+	a.otlp(r)
+	return r
+}
+
+func (a *api) intake(r chi.Router) {
+	r.Post("/api/v1/intake/{signal}/{stream}", a.json)
+	a.otlp(r)
+	a.loki(r)
+	a.elastic(r)
+}
+
+// org authenticates a request.
+func (a *api) org(r *http.Request) (tenant.ID, error) {
+	id, err := a.Auth.HTTP(r.Header)
+	if err == nil {
+		noteOrg(r.Context(), string(id))
+	}
+	return id, err
+}
+
+// Headers that choose where rows go.
+const (
+	databaseHeader    = "X-Millstream-Database"
+	streamHeader      = "X-Millstream-Stream"
+	streamHeaderAlias = "Stream-Name"
+)
+
+// target reads org, database and stream of a write request; the stream is empty when the header is.
+func (a *api) target(r *http.Request) (ingress.Target, error) {
+	org, err := a.org(r)
+	if err != nil {
+		return ingress.Target{}, err
+	}
+	t := ingress.Target{Org: org, Database: r.URL.Query().Get("database"), Stream: r.Header.Get(streamHeader)}
+	if t.Database == "" {
+		t.Database = r.Header.Get(databaseHeader)
+	}
+	if t.Stream == "" {
+		t.Stream = r.Header.Get(streamHeaderAlias)
+	}
+	return t, nil
+}

@@ -1,0 +1,185 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
+	"github.com/millstream/millstream/internal/wire"
+	"github.com/millstream/millstream/internal/wire/jsonl"
+	"github.com/millstream/millstream/internal/wire/otlp"
+)
+
+// Limits bound one request (decisions E).
+type Limits struct {
+	MaxBodyBytes        int64         // inflated, of bodies that must be whole; default 64 MiB
+	MaxLineSize         int           // bytes of one row's wire form; default 1 MiB
+	MaxColumns          int           // columns of a batch; default 1000
+	CreationGracePeriod time.Duration // how far a row may lie in the future; 0 = no limit
+	RejectOldSamples    time.Duration // how old a row may be; 0 = no limit
+}
+
+// Front takes client writes.
+type Front struct {
+	writer    Writer
+	limits    Limits
+	clock     clock.Clock
+	discarded *prometheus.CounterVec
+}
+
+// NewFront returns a Front that writes to w. A nil registerer leaves the metrics unregistered.
+func NewFront(w Writer, limits Limits, c clock.Clock, reg prometheus.Registerer) *Front {
+	if limits.MaxBodyBytes <= 0 {
+		limits.MaxBodyBytes = wire.DefaultMaxBodyBytes
+	}
+	f := &Front{writer: w, limits: limits, clock: c, discarded: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "millstream_discarded_rows_total", Help: "Rows refused, by reason.",
+	}, []string{"reason"})}
+	for _, cause := range wire.Causes() {
+		f.discarded.WithLabelValues(cause.String())
+	}
+	if reg != nil {
+		reg.MustRegister(f.discarded)
+	}
+	return f
+}
+
+// Target is the stream that a request writes to. An empty Database is signal.DefaultDatabase.
+type Target struct {
+	Org      tenant.ID
+	Database string
+	Signal   signal.Signal
+	Stream   string
+}
+
+// Check checks the names and returns the stream.
+func (t Target) Check() (signal.Stream, error) {
+	s := signal.Stream{Org: t.Org, Database: t.Database, Signal: t.Signal, Name: t.Stream}
+	if s.Database == "" {
+		s.Database = signal.DefaultDatabase
+	}
+	if err := signal.CheckName("database", s.Database); err != nil {
+		return s, err
+	}
+	return s, signal.CheckName("stream", s.Name)
+}
+
+// MaxBodyBytes returns the limit of bodies that must be whole.
+func (f *Front) MaxBodyBytes() int64 { return f.limits.MaxBodyBytes }
+
+func (f *Front) options() wire.Options {
+	return wire.Options{
+		ReceivedAt: f.clock.Now(), MaxLineBytes: f.limits.MaxLineSize, MaxColumns: f.limits.MaxColumns, MaxBodyBytes: f.limits.MaxBodyBytes,
+		MaxFutureSkew: f.limits.CreationGracePeriod, MaxAge: f.limits.RejectOldSamples,
+	}
+}
+
+// ReadAll returns the inflated body, at most Limits.MaxBodyBytes.
+func (f *Front) ReadAll(body io.Reader, encoding string) ([]byte, error) {
+	r, err := Inflate(body, encoding, f.limits.MaxBodyBytes, f.limits.MaxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	return data, errors.Join(err, r.Close())
+}
+
+// JSON writes JSON lines or a JSON array. JSON lines are written while they are read; an error then says how many rows from the
+// start are stored or refused, and the result counts what was stored.
+func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding string) (wire.Result, error) {
+	stream, err := t.Check()
+	if err != nil {
+		return wire.Result{}, err
+	}
+	r, err := Inflate(body, encoding, 0, f.limits.MaxBodyBytes)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	defer r.Close() //nolint:errcheck // a reader
+	return f.run(ctx, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(r, stream, f.options(), emit) })
+}
+
+// OTLP writes an export request of one signal. The target's Stream may be empty: logs and traces then go to their default stream.
+func (f *Front) OTLP(ctx context.Context, t Target, body []byte, enc otlp.Encoding) (wire.Result, error) {
+	decode := otlp.DecodeMetrics
+	switch t.Signal {
+	case signal.Logs:
+		decode = otlp.DecodeLogs
+		t.Stream = orDefault(t.Stream, signal.DefaultOTLPLogs)
+	case signal.Traces:
+		decode = otlp.DecodeTraces
+		t.Stream = orDefault(t.Stream, signal.DefaultOTLPTraces)
+	case signal.Metrics:
+		t.Stream = "metrics" // a metric's own name decides; this one only passes the check
+	}
+	stream, err := t.Check()
+	if err != nil {
+		return wire.Result{}, err
+	}
+	if t.Signal == signal.Metrics {
+		stream.Name = ""
+	}
+	return f.run(ctx, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(), stream, emit) })
+}
+
+func orDefault(name, fallback string) string {
+	if name == "" {
+		return fallback
+	}
+	return name
+}
+
+// run decodes with a pipeline and corrects the result by what was really written.
+func (f *Front) run(ctx context.Context, decode func(wire.Emit) (wire.Result, error)) (wire.Result, error) {
+	p := &pipeline{ctx: ctx, writer: f.writer}
+	result, err := decode(p.emit)
+	if waitErr := p.wait(); err == nil {
+		err = waitErr
+	}
+	f.count(result)
+	if err == nil {
+		return result, nil
+	}
+	result.Accepted, result.Settled = p.stored, p.settled
+	if p.stored == 0 {
+		return result, err
+	}
+	return result, &PartialError{Stored: p.stored, Settled: p.settled, Err: err}
+}
+
+func (f *Front) count(r wire.Result) {
+	for cause, n := range r.Causes {
+		if n > 0 {
+			f.discarded.WithLabelValues(wire.Cause(cause).String()).Add(float64(n)) //nolint:gosec // few causes
+		}
+	}
+}
+
+// PartialError is a request that ended early with some of its rows stored. It has its cause's kind, and its message tells what is
+// stored.
+type PartialError struct {
+	Stored  int // rows stored
+	Settled int // leading rows of the request that are stored or refused
+	Err     error
+}
+
+// Error implements error.
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("%d rows are stored (the first %d of the request are settled): %v", e.Stored, e.Settled, e.Err)
+}
+
+// Unwrap presents the cause under a message that tells what is stored.
+func (e *PartialError) Unwrap() error {
+	f := fault.Wrap(fault.KindOf(e.Err), e.Err, "%d rows are stored, the first %d of the request are settled; then: %s",
+		e.Stored, e.Settled, fault.Message(e.Err))
+	f.RetryAfter = fault.RetryAfter(e.Err)
+	return f
+}
