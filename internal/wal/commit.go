@@ -135,7 +135,7 @@ func (l *Log) createSegment(first LSN) error {
 	}
 	l.mu.nextFile++
 	if n := len(l.mu.segments); n > 0 {
-		h.prevSeq, h.prevEnd = l.mu.segments[n-1].header.seq, l.mu.segments[n-1].size
+		h.prevSeq, h.prevEnd = l.mu.segments[n-1].header.seq, l.mu.segments[n-1].durableEnd()
 	}
 	l.mu.Unlock()
 	if len(h.voids) > maxVoids {

@@ -157,9 +157,27 @@ func (l *Log) load() error {
 			break
 		}
 	}
+	l.settleFiles()
 	l.mu.ready = len(segments) == 0 && len(asides) == 0
 	l.durable.Store(uint64(l.mu.nextLSN - 1))
 	return nil
+}
+
+// settleFiles syncs what a killed process may have left in the page cache: Replay shows these records, so they must not vanish later.
+// Trouble is no reason not to start; the records were not acknowledged.
+func (l *Log) settleFiles() {
+	var errs []error
+	for _, s := range l.mu.segments {
+		f, err := l.fs.Open(s.path)
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		errs = append(errs, err)
+	}
+	errs = append(errs, l.fs.SyncDir(l.opts.Dir))
+	if err := errors.Join(errs...); err != nil {
+		l.logger.Warn("could not sync what an earlier process has written", "error", err)
+	}
 }
 
 // listSegments reads the segment files of one directory in order of their numbers. Other files are left alone.

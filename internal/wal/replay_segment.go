@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // segmentReplay is the walk over one segment.
@@ -48,10 +49,19 @@ func (r *replay) segment(ctx context.Context, s *segment, newer []*segment) erro
 	return nil
 }
 
-// checkEnd applies the length that the next segment's header gives for this one.
+// checkEnd applies the length that the next segment's header gives for this one. What follows was refused.
 func (r *segmentReplay) checkEnd(end int64) {
-	if r.seg.size >= end {
-		r.end = end // what follows was refused
+	if r.seg.size == end {
+		return
+	}
+	if r.seg.size > end {
+		r.end = end
+		for _, v := range r.voids {
+			r.log.carryVoid(v)
+		}
+		r.log.mu.Lock()
+		r.seg.size, r.seg.dirty = end, true
+		r.log.mu.Unlock()
 		return
 	}
 	r.report.Missing = append(r.report.Missing, Damage{
@@ -129,15 +139,19 @@ func (r *segmentReplay) record(it item) error {
 // refused notes that the segment holds records of a failed group, which later segments have to name as long as it lives.
 func (r *segmentReplay) refused(v lsnRange) {
 	r.report.Refused++
+	r.log.carryVoid(v)
 	r.log.mu.Lock()
-	defer r.log.mu.Unlock()
 	r.seg.dirty = true
-	for _, known := range r.log.mu.voids {
-		if known == v {
-			return
-		}
+	r.log.mu.Unlock()
+}
+
+// carryVoid adds v to what new segment headers name.
+func (l *Log) carryVoid(v lsnRange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.mu.voids, v) {
+		l.mu.voids = append(l.mu.voids, v)
 	}
-	r.log.mu.voids = append(r.log.mu.voids, v)
 }
 
 // damage notes a range without a valid record. The end of a segment that nothing vouches for counts as damaged, too.

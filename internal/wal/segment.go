@@ -122,6 +122,15 @@ type segment struct {
 	pins     int // readers, or evidence that could not be copied away; not deleted while > 0
 }
 
+// durableEnd returns where the certain bytes of s end: nothing is certain of a file without records, not even its name. Callers hold
+// Log.mu.
+func (s *segment) durableEnd() int64 {
+	if s.size <= s.headerLen {
+		return 0
+	}
+	return s.size
+}
+
 // span is what one segment holds of one key.
 type span struct {
 	max   uint64 // greatest Seq
