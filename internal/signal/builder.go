@@ -22,6 +22,7 @@ type Builder struct {
 	next   int   // where the row's next column is expected
 	row    []Ref // columns written in the open row
 	bytes  int
+	sizes  map[string][typeCount + 1]variantSize // of the columns of the last record
 }
 
 // Ref names a column of one Builder until its next Finish.
@@ -31,12 +32,13 @@ type column struct {
 	name     string
 	variants [typeCount + 1]*variant
 	last     *variant // variant written in the open row, nil if none
-	follow   Ref      // the column that came after this one in the last row
+	guess    [typeCount + 1]variantSize
+	follow   Ref // the column that came after this one in the last row
 }
 
 // NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
-	return &Builder{byName: make(map[string]Ref)}
+	return &Builder{byName: make(map[string]Ref), sizes: make(map[string][typeCount + 1]variantSize)}
 }
 
 // Rows returns the number of finished rows.
@@ -92,7 +94,7 @@ func (b *Builder) lookup(name string) Ref {
 		return r
 	}
 	r := Ref(len(b.cols))
-	b.cols = append(b.cols, &column{name: name, follow: r + 1})
+	b.cols = append(b.cols, &column{name: name, guess: b.sizes[name], follow: r + 1})
 	b.byName[name] = r
 	return r
 }
@@ -156,7 +158,7 @@ func (b *Builder) open(r Ref, t Type) *variant {
 	c := b.cols[r]
 	x := c.variants[t]
 	if x == nil {
-		x = &variant{typ: t}
+		x = newVariant(t, c.guess[t])
 		c.variants[t] = x
 	}
 	if x.n < len(b.times) {
@@ -207,7 +209,7 @@ func (b *Builder) Finish() arrow.RecordBatch {
 	arrays := []arrow.Array{b.timeArray(rows)}
 	if b.sub {
 		fields = append(fields, arrow.Field{Name: NanosColumn, Type: arrow.PrimitiveTypes.Int16})
-		arrays = append(arrays, fixedArray(arrow.PrimitiveTypes.Int16, rows, nil, 0, arrow.Int16Traits.CastToBytes(b.nanos)))
+		arrays = append(arrays, fixedArray(arrow.PrimitiveTypes.Int16, rows, nil, 0, arrow.Int16Traits.CastToBytes(fitted(b.nanos))))
 	}
 	for _, c := range b.cols {
 		for _, x := range c.variants {
@@ -228,12 +230,22 @@ func (b *Builder) Finish() arrow.RecordBatch {
 }
 
 func (b *Builder) timeArray(rows int) arrow.Array {
-	return fixedArray(TimestampType, rows, nil, 0, arrow.Int64Traits.CastToBytes(b.times))
+	return fixedArray(TimestampType, rows, nil, 0, arrow.Int64Traits.CastToBytes(fitted(b.times)))
 }
 
 // reset forgets everything but the sizes, since the record took the memory.
 func (b *Builder) reset() {
 	n := len(b.times)
+	clear(b.sizes)
+	for _, c := range b.cols {
+		var sizes [typeCount + 1]variantSize
+		for t, x := range c.variants {
+			if x != nil {
+				sizes[t] = variantSize{rows: x.n, text: len(x.text)}
+			}
+		}
+		b.sizes[c.name] = sizes
+	}
 	b.times, b.nanos = make([]int64, 0, n), make([]int16, 0, n)
 	b.sub, b.bytes, b.next = false, 0, 0
 	b.cols = b.cols[:0]

@@ -6,6 +6,36 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
+// variantSize is how much a variant of the last record held, the guess for the next.
+type variantSize struct{ rows, text int }
+
+// spareRows and spareText are what a guess gets on top, so that a slightly larger record does not grow its memory.
+const (
+	spareRows = 64
+	spareText = 4096
+)
+
+// newVariant returns an empty variant with memory for a guess; the zero guess takes none.
+func newVariant(t Type, guess variantSize) *variant {
+	x := &variant{typ: t}
+	if guess.rows == 0 {
+		return x
+	}
+	rows := guess.rows + guess.rows/16 + spareRows
+	switch t {
+	case Bool:
+		x.bits = make([]byte, 0, rows/8+1)
+	case Int64, Timestamp:
+		x.words = make([]int64, 0, rows)
+	case Float64:
+		x.floats = make([]float64, 0, rows)
+	case String, JSON:
+		x.offsets = make([]int32, 0, rows+1)
+		x.text = make([]byte, 0, guess.text+guess.text/16+spareText)
+	}
+	return x
+}
+
 // variant holds the values of one type of a column, rows 0 to n-1. Its slices have Arrow's layout and become the arrays' memory.
 type variant struct {
 	typ     Type
@@ -134,6 +164,9 @@ func clearTail(bitmap []byte, bits int) {
 }
 
 func (x *variant) array() arrow.Array {
+	x.valid, x.bits = fitted(x.valid), fitted(x.bits)
+	x.words, x.floats = fitted(x.words), fitted(x.floats)
+	x.offsets, x.text = fitted(x.offsets), fitted(x.text)
 	switch x.typ {
 	case Bool:
 		return fixedArray(x.typ.ArrowType(), x.n, x.valid, x.nulls, x.bits)
@@ -154,4 +187,13 @@ func (x *variant) textArray() arrow.Array {
 	data := array.NewData(x.typ.ArrowType(), x.n, buffers, nil, x.nulls, 0)
 	defer data.Release()
 	return array.MakeFromData(data)
+}
+
+// fitted returns s, copied if it takes much more memory than it needs, since a record may be held for long.
+func fitted[T any](s []T) []T {
+	const slack = 1024
+	if cap(s)-len(s) > len(s)/4+slack {
+		return append(make([]T, 0, len(s)), s...)
+	}
+	return s
 }
