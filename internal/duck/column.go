@@ -30,7 +30,7 @@ import (
 //	LIST, ARRAY                      list of the element; field name "item"
 //	STRUCT                           struct
 //	MAP                              map
-//	"NULL"                           null
+//	"NULL"                           null (rare: DuckDB gives a bare NULL the type INTEGER)
 //
 // DuckDB's infinite dates and timestamps are the largest and the second smallest integer of their width: ±(2^31-1) days, ±(2^63-1) units.
 const TypeKey = "duckdb.type"

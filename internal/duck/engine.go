@@ -14,7 +14,7 @@ import (
 )
 
 // MaxStatementBytes is the longest SQL text that is accepted from outside.
-const MaxStatementBytes = 1 << 20
+const MaxStatementBytes = 256 << 10
 
 // interruptEvery is the pause between interrupts while a canceled call winds down. One interrupt is not enough: DuckDB forgets one
 // that arrives before the statement has started.
@@ -89,6 +89,10 @@ func openEngine(s settings) (*engine, error) {
 		return nil, fault.New(fault.Internal, "open engine: %s", msg)
 	}
 	if err := e.connect(); err != nil {
+		e.close()
+		return nil, err
+	}
+	if err := e.registerGuards(); err != nil {
 		e.close()
 		return nil, err
 	}

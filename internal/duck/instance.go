@@ -11,12 +11,13 @@ import (
 )
 
 // Instance is a DuckDB database that one statement of one org has to itself. It is used by one goroutine at a time and must be
-// released exactly once; open Rows are closed before.
+// released; a second Release does nothing.
 type Instance struct {
 	pool   *Pool
 	org    tenant.ID
 	engine *engine
 	rows   *Rows // open, or nil
+	used   bool  // between Acquire and Release
 
 	stop struct {
 		sync.Mutex
@@ -78,6 +79,10 @@ func (i *Instance) Exec(ctx context.Context, trustedSQL string) error {
 // Release ends the use of the instance: open Rows are closed, temporary tables and views are dropped with their connection, and the
 // instance becomes idle for its org. It is closed instead when an error left it in doubt or when anything else remains in it.
 func (i *Instance) Release() {
+	if !i.used {
+		return
+	}
+	i.used = false
 	if i.rows != nil {
 		i.rows.free()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -56,12 +57,20 @@ func read(ctx context.Context, i *duck.Instance, sql string) (cells [][]string, 
 		for r := range int(b.NumRows()) {
 			var row []string
 			for _, col := range b.Columns() {
-				row = append(row, col.ValueStr(r))
+				row = append(row, cellText(col, r))
 			}
 			cells = append(cells, row)
 		}
 		b.Release()
 	}
+}
+
+// cellText is Arrow's text of a value, except that decimals without fraction keep all digits.
+func cellText(col arrow.Array, i int) string {
+	if d, ok := col.(*array.Decimal128); ok && d.IsValid(i) && d.DataType().(*arrow.Decimal128Type).Scale == 0 {
+		return d.Value(i).BigInt().String()
+	}
+	return col.ValueStr(i)
 }
 
 // readOne returns the cells of a result of one row.

@@ -110,6 +110,7 @@ func (p *Pool) take(org tenant.ID) (*Instance, error) {
 		if inst := p.mu.idle[i]; inst.org == org {
 			p.mu.idle = append(p.mu.idle[:i], p.mu.idle[i+1:]...)
 			p.mu.running[inst] = struct{}{}
+			inst.used = true
 			p.mu.Unlock()
 			p.metrics.idle.Dec()
 			return inst, nil
@@ -127,7 +128,7 @@ func (p *Pool) take(org tenant.ID) (*Instance, error) {
 		return nil, err
 	}
 	p.metrics.opened.Inc()
-	inst := &Instance{pool: p, org: org, engine: eng}
+	inst := &Instance{pool: p, org: org, engine: eng, used: true}
 	p.mu.Lock()
 	p.mu.running[inst] = struct{}{}
 	closed := p.mu.closed
@@ -189,8 +190,10 @@ func (p *Pool) Close() error {
 	}
 	p.metrics.idle.Set(0)
 	// Every place comes back by Release; nothing else can end the wait.
-	err := p.places.Acquire(context.Background(), int64(p.opts.Concurrency)) //nolint:forbidigo // see above
+	if err := p.places.Acquire(context.Background(), int64(p.opts.Concurrency)); err != nil { //nolint:forbidigo // see above
+		return err
+	}
 	p.places.Release(int64(p.opts.Concurrency))
 	p.parser.close()
-	return err
+	return nil
 }
