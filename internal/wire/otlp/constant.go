@@ -13,7 +13,6 @@ type constants struct {
 	fields []constant
 	names  map[string]struct{}
 	bytes  int // about the size of the values in a row
-	path   []byte
 }
 
 func newConstants(t *tree) constants {
@@ -53,31 +52,7 @@ func (c *constants) scalar(kind nodeKind, num uint64, text []byte) int32 {
 
 // attributes adds attributes in the way of row.attributes, their names behind a prefix.
 func (c *constants) attributes(prefix string, first int32) {
-	for n := first; n != 0; n = c.t.nodes[n].next {
-		if x := &c.t.nodes[n]; x.kind != nodeObject || x.first == 0 {
-			c.attribute(prefix, x.key, n)
-		}
-	}
-	for n := first; n != 0; n = c.t.nodes[n].next {
-		if x := &c.t.nodes[n]; x.kind == nodeObject && x.first != 0 {
-			c.path = append(c.path[:0], x.key...)
-			c.flatten(prefix, n)
-		}
-	}
-}
-
-func (c *constants) flatten(prefix string, n int32) {
-	length := len(c.path)
-	for k := c.t.nodes[n].first; k != 0; k = c.t.nodes[k].next {
-		x := &c.t.nodes[k]
-		c.path = append(append(c.path[:length], '.'), x.key...)
-		if x.kind == nodeObject && x.first != 0 {
-			c.flatten(prefix, k)
-			continue
-		}
-		c.attribute(prefix, c.path, k)
-	}
-	c.path = c.path[:length]
+	c.t.eachLeaf(first, func(name []byte, n int32) { c.attribute(prefix, name, n) })
 }
 
 // attribute adds one attribute. One whose name is taken by what OTLP defines goes to attributesPrefix + name behind the prefix.

@@ -22,19 +22,14 @@ type decoder struct {
 	tree   *tree
 	shared constants // columns of the resource and scope at hand
 	big    bool      // resource or scope at hand is above the row limit
+	labels bool      // shared columns become labels
 	row    row
 	chunk  *wire.Chunk
-	res    wire.Result // Accepted and Settled count once the rows are emitted
-	held   []heldBatch
-	bytes  int // of held
-	index  int // of the record at hand among the request's
+	res    wire.Result     // Accepted and Settled count once the rows are emitted
+	held   []*signal.Batch // wait for the whole body to be decoded
+	bytes  int             // of held, about
+	index  int             // of the record at hand among the request's
 	record func(raw []byte) error
-}
-
-// heldBatch is a batch that waits for the whole body to be decoded.
-type heldBatch struct {
-	batch   *signal.Batch
-	settled int
 }
 
 func newDecoder(enc Encoding, opts wire.Options, stream signal.Stream, defined func([]byte) bool) *decoder {
@@ -70,28 +65,28 @@ func (d *decoder) decode(env *envelope, body []byte, emit wire.Emit) (wire.Resul
 }
 
 func (d *decoder) hold(b *signal.Batch) error {
-	d.held = append(d.held, heldBatch{b, d.index})
+	d.held = append(d.held, b)
 	return nil
 }
 
 func (d *decoder) emit(emit wire.Emit) (wire.Result, error) {
 	for len(d.held) > 0 {
-		h := d.held[0]
+		b := d.held[0]
 		d.held = d.held[1:]
-		rows := h.batch.Rows()
-		if err := emit(h.batch); err != nil {
+		rows, settled := b.Rows(), b.Settled
+		if err := emit(b); err != nil {
 			return d.res, err //nolint:wrapcheck // the caller's own error goes back as it is
 		}
 		d.res.Accepted += rows
-		d.res.Settled = h.settled
+		d.res.Settled = settled
 	}
 	d.res.Settled = d.index
 	return d.res, nil
 }
 
 func (d *decoder) release() {
-	for _, h := range d.held {
-		h.batch.Release()
+	for _, b := range d.held {
+		b.Release()
 	}
 	d.held = nil
 	if r := d.chunk.Builder.Finish(); r != nil {
@@ -185,7 +180,7 @@ func (d *decoder) readResource(raw []byte, attributes *list) error {
 		if num == resourceAttributes {
 			return d.keyValue(attributes, v.raw)
 		}
-		d.shared.count(resourcePrefix, fieldDropped, v.num)
+		d.dropped(resourcePrefix, v.num)
 		return nil
 	})
 }
@@ -200,10 +195,17 @@ func (d *decoder) readScope(raw []byte, attributes *list) error {
 		case scopeAttributes:
 			return d.keyValue(attributes, v.raw)
 		case scopeDropped:
-			d.shared.count(scopePrefix, fieldDropped, v.num)
+			d.dropped(scopePrefix, v.num)
 		}
 		return nil
 	})
+}
+
+// dropped adds a count of dropped attributes. It is no part of a series' identity, so metrics do without.
+func (d *decoder) dropped(prefix string, n uint64) {
+	if !d.labels {
+		d.shared.count(prefix, fieldDropped, n)
+	}
 }
 
 // admit reports whether a record of size bytes may be read, making room for its row; a refused one is counted and done.

@@ -18,5 +18,6 @@
 //     repeat large resource attributes are bounded by a total.
 //   - No value is lost: one whose column is taken in its row goes to another column, in the end to signal.OverflowColumn.
 //
-// The package must not import anything of the project but fault, signal and wire.
+// The package must not import anything of the project but fault, signal, wire, jsonrow (for its limits) and
+// jsontext.
 package otlp

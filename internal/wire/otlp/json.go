@@ -88,7 +88,7 @@ func (t *tree) jsonField(f *field, c *cursor, visit visitor) error {
 	if !f.list {
 		v, err := t.jsonValue(f, c)
 		if err == nil {
-			err = visit(f.num, v)
+			err = visit(f.id, v)
 		}
 		if err != nil {
 			return at(err, f.name, -1)
@@ -102,7 +102,7 @@ func (t *tree) jsonField(f *field, c *cursor, visit visitor) error {
 	for more := c.enter(); more; more = c.more() {
 		v, err := t.jsonValue(f, c)
 		if err == nil {
-			err = visit(f.num, v)
+			err = visit(f.id, v)
 		}
 		if err != nil {
 			return at(err, f.name, i)

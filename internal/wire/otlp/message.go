@@ -33,6 +33,7 @@ const (
 // field describes a field of a message on both encodings.
 type field struct {
 	num   protowire.Number
+	id    protowire.Number // what a visitor is given; newMessage puts num where it is 0
 	wire  protowire.Type
 	kind  kind
 	list  bool
@@ -55,6 +56,9 @@ func newMessage(fields ...field) *message {
 	for i := range m.fields {
 		f := &m.fields[i]
 		f.snake = snakeCase(f.name)
+		if f.id == 0 {
+			f.id = f.num
+		}
 		m.byNum[f.num] = f
 	}
 	return m
@@ -95,8 +99,8 @@ type value struct {
 	raw []byte // text, bytes, or a message in its encoding; valid during the call
 }
 
-// visitor takes the values of a message's fields in the order of the encoding. num is the field's number in protobuf.
-type visitor func(num protowire.Number, v value) error
+// visitor takes the values of a message's fields in the order of the encoding. id is the field's.
+type visitor func(id protowire.Number, v value) error
 
 // decodeError is a defect of a body, with the path of the field where it was met.
 type decodeError struct {

@@ -70,7 +70,7 @@ func protoField(f *field, typ protowire.Type, raw []byte, visit visitor) (int, e
 			if err != nil {
 				return 0, err
 			}
-			if err := visit(f.num, v); err != nil {
+			if err := visit(f.id, v); err != nil {
 				return 0, err
 			}
 			packed = packed[n:]
@@ -84,7 +84,7 @@ func protoField(f *field, typ protowire.Type, raw []byte, visit visitor) (int, e
 	if err != nil {
 		return 0, err
 	}
-	return n, visit(f.num, v)
+	return n, visit(f.id, v)
 }
 
 func protoValue(f *field, raw []byte) (v value, n int, err error) {

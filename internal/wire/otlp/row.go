@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"math"
+	"strconv"
 
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire/jsonrow"
 )
 
 // Prefixes of columns.
@@ -22,9 +24,9 @@ type row struct {
 	t          *tree
 	maxColumns int
 	defined    func(name []byte) bool // whether a name is a column that OTLP defines for this signal
-	path       []byte                 // of the attribute being written
 	text       []byte
-	overflow   []byte // the open row's overflow as JSON, without the closing brace
+	overflow   []byte         // the open row's overflow as JSON, without the closing brace
+	spilled    map[string]int // names in overflow, with the number that the last of that name got
 }
 
 func (w *row) begin() {
@@ -55,6 +57,12 @@ func (w *row) setID(name string, id []byte) {
 	}
 }
 
+func (w *row) setJSON(name string, v []byte) {
+	if len(v) > 0 {
+		w.b.SetJSON(w.b.OwnColumn(name), v)
+	}
+}
+
 func (w *row) setCount(name string, v uint64) {
 	if v != 0 {
 		w.b.SetInt64(w.b.OwnColumn(name), int64(v)) //nolint:gosec // counts of 32 bits and enums in two's complement
@@ -80,42 +88,8 @@ func (w *row) constants(fields []constant) {
 	}
 }
 
-// attributes writes a record's attributes: first those that are no key-value list, then the lists, flattened to dotted names.
-func (w *row) attributes(first int32) {
-	lists := false
-	for n := first; n != 0; n = w.t.nodes[n].next {
-		x := &w.t.nodes[n]
-		if x.kind == nodeObject && x.first != 0 {
-			lists = true
-			continue
-		}
-		w.attribute(x.key, n)
-	}
-	if !lists {
-		return
-	}
-	for n := first; n != 0; n = w.t.nodes[n].next {
-		if x := &w.t.nodes[n]; x.kind == nodeObject && x.first != 0 {
-			w.path = append(w.path[:0], x.key...)
-			w.flatten(n)
-		}
-	}
-}
-
-// flatten writes the leaves below the object n, whose path is w.path.
-func (w *row) flatten(n int32) {
-	length := len(w.path)
-	for c := w.t.nodes[n].first; c != 0; c = w.t.nodes[c].next {
-		x := &w.t.nodes[c]
-		w.path = append(append(w.path[:length], '.'), x.key...)
-		if x.kind == nodeObject && x.first != 0 {
-			w.flatten(c)
-			continue
-		}
-		w.attribute(w.path, c)
-	}
-	w.path = w.path[:length]
-}
+// attributes writes a record's attributes.
+func (w *row) attributes(first int32) { w.t.eachLeaf(first, w.attribute) }
 
 // attribute writes one attribute under its name. When the name is taken in this row, by a column that OTLP defines the attribute
 // goes to attributesPrefix + name, by another attribute it goes to the overflow.
@@ -148,34 +122,42 @@ func (w *row) put(name []byte, n int32) {
 	w.spill(name, n)
 }
 
-// column returns the column of a user's name. It is false when the column would be beyond the cap, or the name is empty.
+// column returns the column of a user's name. It is false when the name can have none: it is empty, too long or holds a NUL, or
+// the column would be beyond the cap.
 func (w *row) column(name []byte) (signal.Ref, bool) {
-	if len(name) == 0 {
-		return 0, false
+	if r, ok := w.b.Find(name); ok {
+		return r, true
 	}
-	if w.b.Columns() < w.maxColumns {
-		return w.b.Column(name), true
-	}
-	known := string(name)
-	if name[0] == '_' {
-		known = signal.UserPrefix + known
-	}
-	if !w.b.Has(known) {
+	if w.b.Columns() >= w.maxColumns || len(name) == 0 || len(name) > jsonrow.MaxColumnNameBytes || bytes.IndexByte(name, 0) >= 0 {
 		return 0, false
 	}
 	return w.b.Column(name), true
 }
 
-// spill keeps a value that has no column in the row's overflow.
+// spill keeps a value that has no column in the row's overflow. Of equal names the second gets "__2" behind it, and so on.
 func (w *row) spill(name []byte, n int32) {
 	separator := byte(',')
 	if len(w.overflow) == 0 {
 		separator = '{'
+		clear(w.spilled)
 	}
 	w.overflow = append(w.overflow, separator)
-	w.overflow = signal.AppendJSONString(w.overflow, name)
+	w.overflow = signal.AppendJSONString(w.overflow, w.unique(name))
 	w.overflow = append(w.overflow, ':')
 	w.overflow = w.t.appendJSON(w.overflow, n)
+}
+
+func (w *row) unique(name []byte) []byte {
+	if w.spilled == nil {
+		w.spilled = make(map[string]int)
+	}
+	unique := string(name)
+	for w.spilled[unique] > 0 {
+		w.spilled[string(name)]++
+		unique = string(name) + "__" + strconv.Itoa(w.spilled[string(name)])
+	}
+	w.spilled[unique] = 1
+	return []byte(unique)
 }
 
 func (w *row) set(r signal.Ref, n int32) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire/jsonrow"
 )
 
 // nodeKind is the kind of an AnyValue.
@@ -40,6 +41,7 @@ type list struct{ first, last int32 }
 type tree struct {
 	nodes []node
 	text  []byte
+	path  []byte // of the leaf that eachLeaf is at
 }
 
 // mark is a place in a tree to go back to.
@@ -82,6 +84,47 @@ func (t *tree) keep(text ...[]byte) []byte {
 	}
 	return t.text[start:len(t.text):len(t.text)]
 }
+
+// eachLeaf calls f for the attributes in the chain that begins at first: first those that are no list of key-values (an empty one
+// is a value), then the leaves of the lists under dotted names. So of two that share a name the literal one comes first. name holds
+// during the call.
+func (t *tree) eachLeaf(first int32, f func(name []byte, n int32)) {
+	lists := false
+	for n := first; n != 0; n = t.nodes[n].next {
+		if t.isBranch(n) {
+			lists = true
+			continue
+		}
+		f(t.nodes[n].key, n)
+	}
+	for n := first; lists && n != 0; n = t.nodes[n].next {
+		if t.isBranch(n) {
+			t.path = append(t.path[:0], t.nodes[n].key...)
+			t.leavesBelow(n, 1, f)
+		}
+	}
+}
+
+// leavesBelow calls f for the leaves below n, whose name is t.path and leads through depth keys. A list below
+// jsonrow.MaxFlattenDepth, or under a name that is too long for a column, is a leaf: what flattening copies stays in proportion.
+func (t *tree) leavesBelow(n int32, depth int, f func(name []byte, n int32)) {
+	if depth >= jsonrow.MaxFlattenDepth || len(t.path) > jsonrow.MaxColumnNameBytes {
+		f(t.path, n)
+		return
+	}
+	length := len(t.path)
+	for c := t.nodes[n].first; c != 0; c = t.nodes[c].next {
+		t.path = append(append(t.path[:length], '.'), t.nodes[c].key...)
+		if t.isBranch(c) {
+			t.leavesBelow(c, depth+1, f)
+			continue
+		}
+		f(t.path, c)
+	}
+	t.path = t.path[:length]
+}
+
+func (t *tree) isBranch(n int32) bool { return t.nodes[n].kind == nodeObject && t.nodes[n].first != 0 }
 
 // appendJSON appends the value of n as JSON: bytes as base64, doubles that JSON has no number for as the strings NaN, +Inf, -Inf.
 func (t *tree) appendJSON(dst []byte, n int32) []byte {

@@ -1,0 +1,162 @@
+package otlp
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Fields of Metric. The data fields tell the metric's kind.
+const (
+	metricName        protowire.Number = 1
+	metricDescription protowire.Number = 2
+	metricUnit        protowire.Number = 3
+	metricGauge       protowire.Number = 5
+	metricSum         protowire.Number = 7
+	metricHistogram   protowire.Number = 9
+	metricExponential protowire.Number = 10
+	metricSummary     protowire.Number = 11
+)
+
+// Fields of Gauge, Sum, Histogram, ExponentialHistogram and Summary.
+const (
+	dataPoints      protowire.Number = 1
+	dataTemporality protowire.Number = 2
+	dataMonotonic   protowire.Number = 3
+)
+
+// Ids of the fields of data points, whose numbers differ from kind to kind.
+const (
+	pointAttributes protowire.Number = iota + 1
+	pointStart
+	pointTime
+	pointAsDouble
+	pointAsInt
+	pointCount
+	pointSum
+	pointMin
+	pointMax
+	pointBucketCounts
+	pointBounds
+	pointScale
+	pointZeroCount
+	pointZeroThreshold
+	pointPositive
+	pointNegative
+	pointQuantiles
+	pointExemplars
+	pointFlags
+)
+
+// Fields of the messages inside data points.
+const (
+	bucketsOffset protowire.Number = 1
+	bucketsCounts protowire.Number = 2
+
+	quantileQuantile protowire.Number = 1
+	quantileValue    protowire.Number = 2
+
+	exemplarTime       protowire.Number = 2
+	exemplarAsDouble   protowire.Number = 3
+	exemplarSpanID     protowire.Number = 4
+	exemplarTraceID    protowire.Number = 5
+	exemplarAsInt      protowire.Number = 6
+	exemplarAttributes protowire.Number = 7
+)
+
+//nolint:gochecknoglobals // immutable tables
+var (
+	metricsEnvelope = newEnvelope("resourceMetrics", "scopeMetrics", "metrics")
+
+	metricMessage = newMessage(
+		field{num: metricName, wire: lengths, kind: kindText, name: "name"},
+		field{num: metricDescription, wire: lengths, kind: kindText, name: "description"},
+		field{num: metricUnit, wire: lengths, kind: kindText, name: "unit"},
+		field{num: metricGauge, wire: lengths, kind: kindMessage, name: "gauge"},
+		field{num: metricSum, wire: lengths, kind: kindMessage, name: "sum"},
+		field{num: metricHistogram, wire: lengths, kind: kindMessage, name: "histogram"},
+		field{num: metricExponential, wire: lengths, kind: kindMessage, name: "exponentialHistogram"},
+		field{num: metricSummary, wire: lengths, kind: kindMessage, name: "summary"},
+		field{num: 12, wire: lengths, kind: kindIgnored, name: "metadata"},
+	)
+	dataMessage = newMessage(
+		field{num: dataPoints, wire: lengths, kind: kindMessage, list: true, name: "dataPoints"},
+		field{num: dataTemporality, wire: varint, kind: kindEnum, name: "aggregationTemporality", enum: []string{
+			"AGGREGATION_TEMPORALITY_UNSPECIFIED", "AGGREGATION_TEMPORALITY_DELTA", "AGGREGATION_TEMPORALITY_CUMULATIVE",
+		}},
+		field{num: dataMonotonic, wire: varint, kind: kindBool, name: "isMonotonic"},
+	)
+	gaugeMessage = newMessage(field{num: dataPoints, wire: lengths, kind: kindMessage, list: true, name: "dataPoints"})
+
+	numberPointMessage = newMessage(
+		pointAttributesField(7),
+		field{num: 2, id: pointStart, wire: fixed64, kind: kindUint64, name: "startTimeUnixNano"},
+		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
+		field{num: 4, id: pointAsDouble, wire: fixed64, kind: kindDouble, name: "asDouble"},
+		field{num: 6, id: pointAsInt, wire: fixed64, kind: kindInt64, name: "asInt"},
+		exemplarsField(5),
+		field{num: 8, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
+	)
+	histogramPointMessage = newMessage(
+		pointAttributesField(9),
+		field{num: 2, id: pointStart, wire: fixed64, kind: kindUint64, name: "startTimeUnixNano"},
+		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
+		field{num: 4, id: pointCount, wire: fixed64, kind: kindUint64, name: "count"},
+		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
+		field{num: 6, id: pointBucketCounts, wire: fixed64, kind: kindUint64, list: true, name: "bucketCounts"},
+		field{num: 7, id: pointBounds, wire: fixed64, kind: kindDouble, list: true, name: "explicitBounds"},
+		exemplarsField(8),
+		field{num: 10, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
+		field{num: 11, id: pointMin, wire: fixed64, kind: kindDouble, name: "min"},
+		field{num: 12, id: pointMax, wire: fixed64, kind: kindDouble, name: "max"},
+	)
+	exponentialPointMessage = newMessage(
+		pointAttributesField(1),
+		field{num: 2, id: pointStart, wire: fixed64, kind: kindUint64, name: "startTimeUnixNano"},
+		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
+		field{num: 4, id: pointCount, wire: fixed64, kind: kindUint64, name: "count"},
+		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
+		field{num: 6, id: pointScale, wire: varint, kind: kindSint32, name: "scale"},
+		field{num: 7, id: pointZeroCount, wire: fixed64, kind: kindUint64, name: "zeroCount"},
+		field{num: 8, id: pointPositive, wire: lengths, kind: kindMessage, name: "positive"},
+		field{num: 9, id: pointNegative, wire: lengths, kind: kindMessage, name: "negative"},
+		field{num: 10, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
+		exemplarsField(11),
+		field{num: 12, id: pointMin, wire: fixed64, kind: kindDouble, name: "min"},
+		field{num: 13, id: pointMax, wire: fixed64, kind: kindDouble, name: "max"},
+		field{num: 14, id: pointZeroThreshold, wire: fixed64, kind: kindDouble, name: "zeroThreshold"},
+	)
+	summaryPointMessage = newMessage(
+		pointAttributesField(7),
+		field{num: 2, id: pointStart, wire: fixed64, kind: kindUint64, name: "startTimeUnixNano"},
+		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
+		field{num: 4, id: pointCount, wire: fixed64, kind: kindUint64, name: "count"},
+		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
+		field{num: 6, id: pointQuantiles, wire: lengths, kind: kindMessage, list: true, name: "quantileValues"},
+		field{num: 8, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
+	)
+	bucketsMessage = newMessage(
+		field{num: bucketsOffset, wire: varint, kind: kindSint32, name: "offset"},
+		field{num: bucketsCounts, wire: varint, kind: kindUint64, list: true, name: "bucketCounts"},
+	)
+	quantileMessage = newMessage(
+		field{num: quantileQuantile, wire: fixed64, kind: kindDouble, name: "quantile"},
+		field{num: quantileValue, wire: fixed64, kind: kindDouble, name: "value"},
+	)
+	exemplarMessage = newMessage(
+		field{num: exemplarTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
+		field{num: exemplarAsDouble, wire: fixed64, kind: kindDouble, name: "asDouble"},
+		field{num: exemplarAsInt, wire: fixed64, kind: kindInt64, name: "asInt"},
+		idField(exemplarTraceID, "traceId", traceIDSize),
+		idField(exemplarSpanID, "spanId", spanIDSize),
+		field{num: exemplarAttributes, wire: lengths, kind: kindMessage, list: true, name: "filteredAttributes"},
+	)
+)
+
+func pointAttributesField(num protowire.Number) field {
+	f := attributesField(num)
+	f.id = pointAttributes
+	return f
+}
+
+func exemplarsField(num protowire.Number) field {
+	return field{num: num, id: pointExemplars, wire: lengths, kind: kindMessage, list: true, name: "exemplars"}
+}
