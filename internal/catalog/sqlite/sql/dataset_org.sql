@@ -1,0 +1,1 @@
+SELECT org FROM datasets WHERE id = ?1

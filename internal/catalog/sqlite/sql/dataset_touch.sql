@@ -1,0 +1,1 @@
+UPDATE datasets SET version = version + 1 WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT id, version FROM datasets WHERE id IN (SELECT value FROM json_each(?1))

@@ -1,0 +1,2 @@
+INSERT INTO writers (node, epoch, address, started_at) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (node, epoch) DO UPDATE SET address = excluded.address
