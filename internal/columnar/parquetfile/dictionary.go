@@ -50,11 +50,19 @@ func (d *textDict) build(values []string) bool {
 			d.bytes += len(v) + 4
 		}
 		d.index = append(d.index, d.slots[at].at)
-		if i&(dictSample-1) == dictSample-1 && !dictPays(len(d.values), i+1, d.bytes) {
+		if i&(dictSample-1) == dictSample-1 && !mayPay(len(d.values), i+1, d.bytes) {
 			return false
 		}
 	}
 	return dictPays(len(d.values), len(values), d.bytes)
+}
+
+// mayPay judges a sample, in which a dictionary that pays in the end has not repeated much yet.
+func mayPay(distinct, values, size int) bool {
+	if values < 4*dictSample {
+		return distinct <= values-values/8
+	}
+	return dictPays(distinct, values, size)
 }
 
 func dictPays(distinct, values, size int) bool {
@@ -95,7 +103,7 @@ func (d *wordDict) build(n int, value func(int) uint64) bool {
 			d.values = append(d.values, v)
 		}
 		d.index = append(d.index, d.slots[at])
-		if i&(dictSample-1) == dictSample-1 && !wordsPay(len(d.values), i+1) {
+		if i&(dictSample-1) == dictSample-1 && !mayPay(len(d.values), i+1, 0) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ const (
 	plain       = 0
 	rle         = 3
 	deltaPacked = 5
+	deltaLength = 6
 	rleDict     = 8
 )
 
@@ -23,12 +24,13 @@ type page struct {
 
 // encoder turns chunks into pages. Its buffers are used again for the next chunk.
 type encoder struct {
-	texts  textDict
-	words  wordDict
-	levels []uint32
-	dict   []byte
-	data   []byte
-	delta  []byte
+	texts   textDict
+	words   wordDict
+	levels  []uint32
+	lengths []int64
+	dict    []byte
+	data    []byte
+	delta   []byte
 }
 
 // encode returns the data page of a chunk and its dictionary page, whose encoding is 0 and values 0 when there is none. Distinct
@@ -55,10 +57,7 @@ func (e *encoder) encode(c *Column, chunk *Chunk, rows int) (data page, dict pag
 			data.encoding, dict, distinct = rleDict, e.textPage(), e.texts.values
 			break
 		}
-		for _, v := range chunk.Texts {
-			e.data = binary.LittleEndian.AppendUint32(e.data, uint32(len(v))) //nolint:gosec // texts are megabytes at most
-			e.data = append(e.data, v...)
-		}
+		data.encoding = e.encodeTexts(chunk.Texts)
 	default:
 		data.encoding, dict = e.encodeInts(c, chunk.Ints)
 	}
@@ -87,6 +86,36 @@ func (e *encoder) encodeInts(c *Column, values []int64) (encoding int32, dict pa
 		e.data = appendWord(e.data, uint64(v), width) //nolint:gosec // the bits are meant
 	}
 	return plain, page{}
+}
+
+// encodeTexts keeps the lengths apart when all are equal, as those of ids are: what remains is a tenth smaller than with a length
+// before each. Of texts that differ in length the plain form is the smaller one once compressed.
+func (e *encoder) encodeTexts(values []string) int32 {
+	if !equalLengths(values) {
+		for _, v := range values {
+			e.data = binary.LittleEndian.AppendUint32(e.data, uint32(len(v))) //nolint:gosec // texts are megabytes at most
+			e.data = append(e.data, v...)
+		}
+		return plain
+	}
+	e.lengths = e.lengths[:0]
+	for _, v := range values {
+		e.lengths = append(e.lengths, int64(len(v)))
+	}
+	e.data = appendDelta(e.data, e.lengths)
+	for _, v := range values {
+		e.data = append(e.data, v...)
+	}
+	return deltaLength
+}
+
+func equalLengths(values []string) bool {
+	for _, v := range values {
+		if len(v) != len(values[0]) {
+			return false
+		}
+	}
+	return len(values) > 0
 }
 
 // narrow reports whether the differences of any two values fit 62 bits, so that no reader has to subtract with overflow.

@@ -67,7 +67,7 @@ func NewWriter(out io.Writer, columns []Column, opts Options) (*Writer, error) {
 	w.encoder.texts.init()
 	if opts.Level > 0 {
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(opts.Level)), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithAllLitEntropyCompression(true))
 		if err != nil {
 			return nil, fmt.Errorf("set up zstd level %d: %w", opts.Level, err)
 		}
