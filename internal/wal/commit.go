@@ -196,7 +196,6 @@ func (l *Log) settle(g *group, base int64) {
 		}
 	}
 	s.size = base + int64(len(g.buf))
-	l.mu.groups = l.mu.groups[1:]
 	l.mu.totals.groups++
 	l.mu.totals.records += uint64(len(g.entries))
 	l.mu.totals.bytes += uint64(len(g.buf))
@@ -206,6 +205,9 @@ func (l *Log) settle(g *group, base int64) {
 	l.metrics.groupRecords.Observe(float64(len(g.entries)))
 	l.durable.Store(uint64(g.last))
 	l.onGroup(g.first, g.last, nil)
+	l.mu.Lock()
+	l.mu.groups = l.mu.groups[1:] // from here on Wait does not look at g
+	l.mu.Unlock()
 	close(g.done)
 	l.recycle(g)
 }
@@ -217,7 +219,6 @@ func (l *Log) fail(g *group, cause error) {
 	l.mu.failing = true
 	l.mu.full = l.mu.full || isFull(cause)
 	groups := l.mu.groups
-	l.mu.groups = nil
 	for _, g := range groups {
 		for _, e := range g.entries {
 			ks := l.mu.keys[e.key]
@@ -239,6 +240,7 @@ func (l *Log) fail(g *group, cause error) {
 	l.durable.Store(uint64(lost.last))
 	l.mu.Lock()
 	l.mu.failing = false
+	l.mu.groups = nil
 	l.mu.Unlock()
 	for _, g := range groups {
 		g.err = err
