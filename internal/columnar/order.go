@@ -16,13 +16,7 @@ type Order uint8
 // The orders.
 const (
 	ByTime   Order = iota // event time with its nanoseconds: logs and traces
-	BySeries              // MetricColumn, LabelsColumn, event time: metrics
-)
-
-// Columns of metric rows that BySeries sorts by. A row without one counts as the empty text.
-const (
-	MetricColumn = "_metric"
-	LabelsColumn = "_labels"
+	BySeries              // signal.MetricColumn, signal.LabelsColumn, event time: metrics; a missing text counts as empty
 )
 
 // rowRef is the place of a row and what it is sorted by.
@@ -92,7 +86,7 @@ func sortBySeries(p *Part, refs []rowRef) []rowRef {
 		series int32
 		rowRef
 	}
-	metrics, labels := texts(p.Records, MetricColumn), texts(p.Records, LabelsColumn)
+	metrics, labels := texts(p.Records, signal.MetricColumn), texts(p.Records, signal.LabelsColumn)
 	ids := make(map[series]int32)
 	var names []series
 	rows := make([]ranked, len(refs))

@@ -93,7 +93,8 @@ func TestSplitKeepsEveryRowOnce(t *testing.T) {
 			var rows []row
 			for range rapid.IntRange(1, 30).Draw(t, "rows") {
 				r := genRow(t, 0)
-				r.time = rapid.Int64Range(-50, 50).Draw(t, "hour")*3_600_000_000 + rapid.SampledFrom([]int64{0, 1, 3_599_999_999}).Draw(t, "edge")
+				r.time = rapid.Int64Range(-50, 50).Draw(t, "hour") * 3_600_000_000
+				r.time += rapid.SampledFrom([]int64{0, 1, 3_599_999_999}).Draw(t, "edge")
 				rows = append(rows, r)
 			}
 			want = append(want, rows...)
@@ -181,8 +182,8 @@ func TestBySeries(t *testing.T) {
 		b := signal.NewBuilder()
 		for _, s := range [][3]string{{"up", `{"a":"2"}`, "3"}, {"up", `{"a":"1"}`, "2"}, {"cpu", `{"z":"1"}`, "1"}} {
 			b.BeginRow()
-			b.SetString(b.OwnColumn(columnar.MetricColumn), []byte(s[0]))
-			b.SetJSON(b.OwnColumn(columnar.LabelsColumn), []byte(s[1]))
+			b.SetString(b.OwnColumn(signal.MetricColumn), []byte(s[0]))
+			b.SetJSON(b.OwnColumn(signal.LabelsColumn), []byte(s[1]))
 			b.SetString(b.Column([]byte("place")), []byte(s[2]))
 			b.EndRow(int64(10-i) * 1000)
 		}
