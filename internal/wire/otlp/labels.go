@@ -2,11 +2,16 @@ package otlp
 
 import (
 	"bytes"
+
+	"github.com/millstream/millstream/internal/wire"
 )
+
+// maxLabels is how many labels a point may have. Looking for a name among the labels takes time in proportion to their number.
+const maxLabels = 256
 
 // collectLabels puts the labels of the point at hand together: resource and scope, then the point's attributes. Of equal names the
 // first stays a label, the others go to the row's overflow.
-func (m *metricDecoder) collectLabels() {
+func (m *metricDecoder) collectLabels() error {
 	m.labelSet.Reset()
 	for _, c := range m.shared.fields {
 		if c.overflow {
@@ -15,23 +20,22 @@ func (m *metricDecoder) collectLabels() {
 		}
 		m.label(c.name, c.node)
 	}
-	m.tree.eachLeaf(m.point.attributes.first, func(name []byte, n int32) {
-		if len(name) == 0 {
-			m.row.spill(name, n)
-			return
-		}
-		m.label(m.labelName(name), n)
-	})
-	added := m.labelSet.Len()
-	if m.labelSet.Sort(); m.labelSet.Len() < added {
-		m.spillDuplicates()
+	m.tree.eachLeaf(m.point.attributes.first, func(name []byte, n int32) { m.label(m.labelName(name), n) })
+	if m.labelSet.Len() > maxLabels {
+		return wire.Reject(wire.BadLabels, "the data point has more than %d labels with those of its resource and scope", maxLabels)
 	}
+	return nil
 }
 
-// label adds a label. A value that is empty, or none, is no label.
+// label adds a label unless there are too many. A value that is empty, or none, is no label.
 func (m *metricDecoder) label(name []byte, n int32) {
+	if m.labelSet.Len() > maxLabels {
+		return
+	}
 	m.row.text = m.tree.appendText(m.row.text[:0], n)
-	m.labelSet.Add(name, m.row.text)
+	if len(name) == 0 || !m.labelSet.Add(name, m.row.text) {
+		m.row.spill(name, n)
+	}
 }
 
 // labelName returns the name of a point's attribute as a label: behind attributesPrefix when resource or scope have it.
@@ -43,21 +47,4 @@ func (m *metricDecoder) labelName(name []byte) []byte {
 		return name
 	}
 	return m.tree.keep([]byte(attributesPrefix), name)
-}
-
-// spillDuplicates sends the attributes whose names an earlier one of the point has to the overflow.
-func (m *metricDecoder) spillDuplicates() {
-	seen := make(map[string]struct{})
-	m.tree.eachLeaf(m.point.attributes.first, func(name []byte, n int32) {
-		m.row.text = m.tree.appendText(m.row.text[:0], n)
-		if len(name) == 0 || len(m.row.text) == 0 {
-			return
-		}
-		name = m.labelName(name)
-		if _, dup := seen[string(name)]; dup {
-			m.row.spill(name, n)
-			return
-		}
-		seen[string(name)] = struct{}{}
-	})
 }

@@ -144,7 +144,12 @@ func (m *metricDecoder) write() {
 		Histogram:  m.histogram(), Exemplars: p.exemplars.text(), Flags: int64(p.flags), //nolint:gosec // 32 bits
 	}
 	m.row.begin()
-	m.collectLabels()
+	if err := m.collectLabels(); err != nil {
+		m.row.b.AbortRow()
+		m.reject(err)
+		m.index++
+		return
+	}
 	m.builder.SetSample(&sample)
 	if p.has&hasInt != 0 && signal.IsInexactInt(int64(p.number)) { //nolint:gosec // two's complement
 		m.row.spill([]byte("asInt"), m.shared.scalar(nodeInt, p.number, nil))

@@ -100,8 +100,8 @@ func plainNumber(s string) string {
 		return strconv.FormatInt(n, 10)
 	}
 	f, _ := strconv.ParseFloat(s, 64)
-	if f == math.Trunc(f) && math.Abs(f) < 9.2e18 {
-		return strconv.FormatInt(int64(f), 10)
+	if f == math.Trunc(f) && math.Abs(f) < 1e21 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
