@@ -78,6 +78,9 @@ func cleanTempDir(dir string) error {
 	return err
 }
 
+// TempDir returns the directory that the pool owns.
+func (p *Pool) TempDir() string { return p.opts.TempDir }
+
 // Parser returns the pool's parser, which lives as long as the pool.
 func (p *Pool) Parser() *Parser { return p.parser }
 
@@ -111,8 +114,8 @@ func (p *Pool) take(org tenant.ID) (*Instance, error) {
 			p.mu.idle = append(p.mu.idle[:i], p.mu.idle[i+1:]...)
 			p.mu.running[inst] = struct{}{}
 			inst.used = true
+			p.metrics.idle.Set(float64(len(p.mu.idle)))
 			p.mu.Unlock()
-			p.metrics.idle.Dec()
 			return inst, nil
 		}
 	}
