@@ -36,7 +36,7 @@ func (l *Log) nextGroup() (g *group, wait time.Duration, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.mu.groups) == 0 {
-		if l.mu.full || (l.needsReserve() && !l.committer.hasReserve) {
+		if l.lacksRoom() {
 			wait = l.opts.RetryInterval
 		}
 		return nil, wait, l.mu.closed

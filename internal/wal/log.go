@@ -45,6 +45,7 @@ type Log struct {
 		lastStart  time.Time // when the last group began to be written
 		lastGroup  int       // records in it
 		hasReserve bool
+		nextLook   time.Time // when to look for room again
 	}
 
 	mu struct {

@@ -145,6 +145,7 @@ func (l *Log) remove(list []*segment) bool {
 		l.mu.voids = nil
 	}
 	full := l.mu.full
+	l.mu.freed = l.mu.freed || full
 	l.updateGauges()
 	l.mu.Unlock()
 	for dir := range dirs {

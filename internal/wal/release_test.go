@@ -3,6 +3,7 @@ package wal_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -211,13 +212,12 @@ func TestConcurrency(t *testing.T) {
 	got, report := replayAll(t, openLog(t, fs, nil))
 	require.True(t, report.Clean())
 	for w := range writers {
-		list := forKey(got, testKey(int64(w)))
-		require.Equal(t, uint64(records), list[len(list)-1])
-		for i := 1; i < len(list); i++ {
-			require.Equal(t, list[i-1]+1, list[i])
+		var first uint64 = 1
+		if w%2 == 0 {
+			first = 56 // what is released may be there or not, with holes
 		}
-		if w%2 == 1 {
-			require.Len(t, list, records)
-		}
+		list := slices.DeleteFunc(forKey(got, testKey(int64(w))), func(seq uint64) bool { return seq < first })
+		require.Len(t, list, int(records+1-first))
+		require.IsIncreasing(t, list)
 	}
 }

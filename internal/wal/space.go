@@ -25,6 +25,7 @@ func (l *Log) openReserve() {
 	}
 	if err := l.takeReserve(); err != nil {
 		l.mu.full = isFull(err)
+		l.committer.nextLook = l.clock.Now().Add(l.opts.RetryInterval)
 		l.logger.Warn("started without the disk reserve of the log", "bytes", l.opts.ReserveSize, "refusing", l.mu.full, "error", err)
 	}
 }
@@ -69,6 +70,7 @@ func fill(f File, size int64) error {
 // dropReserve gives the reserve back to the file system.
 func (l *Log) dropReserve() {
 	l.committer.hasReserve = false
+	l.committer.nextLook = l.clock.Now().Add(l.opts.RetryInterval)
 	if !l.needsReserve() {
 		return
 	}
@@ -80,26 +82,40 @@ func (l *Log) dropReserve() {
 // maintain is the committer's work between groups: looking again at a full disk and closing an idle segment that nobody needs.
 func (l *Log) maintain() {
 	l.mu.Lock()
-	full, closed := l.mu.full, l.mu.closed
-	idle := l.idleActive() != nil
+	closed, idle := l.mu.closed, l.idleActive() != nil
+	look := !closed && l.lacksRoom()
+	if look && !l.mu.freed && l.clock.Now().Before(l.committer.nextLook) {
+		look = false
+	}
+	l.mu.freed = l.mu.freed && !look
 	l.mu.Unlock()
 	if idle && !closed {
 		l.seal()
 	}
-	if closed || l.committer.hasReserve || (!full && !l.needsReserve()) {
-		return
+	if look {
+		l.lookForRoom()
 	}
+}
+
+// lacksRoom reports whether the log refuses for lack of room or is without its reserve. Callers hold mu.
+func (l *Log) lacksRoom() bool {
+	return l.mu.full || l.needsReserve() && !l.committer.hasReserve
+}
+
+// lookForRoom tries to allocate the reserve again and ends the refusal when that works. Without a reserve the next group is the test.
+func (l *Log) lookForRoom() {
+	l.committer.nextLook = l.clock.Now().Add(l.opts.RetryInterval)
 	if l.needsReserve() {
 		if err := l.takeReserve(); err != nil {
 			l.logger.Debug("no room yet for the disk reserve of the log", "error", err)
 			return
 		}
 	}
-	if !full {
-		return
-	}
 	l.mu.Lock()
+	full := l.mu.full
 	l.mu.full = false
 	l.mu.Unlock()
-	l.logger.Info("the log has room again and accepts records")
+	if full {
+		l.logger.Info("the log has room again and accepts records")
+	}
 }
