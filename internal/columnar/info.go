@@ -16,15 +16,20 @@ type Info struct {
 	MinTime   int64 // least event time, microseconds since the epoch, inclusive
 	MaxTime   int64 // greatest event time, microseconds since the epoch, inclusive
 	RowGroups int
-	Columns   []catalog.SegmentColumn // physical columns, ours (_timestamp and its like) left out; by id, then type
+	// Columns are the physical columns by id, then type. Of the columns of ours only signal.NanosColumn stands among them, with
+	// id 0 and only if the file has it.
+	Columns []catalog.SegmentColumn
 	Types     map[catalog.ColumnID]signal.TypeSet
 	Checksum  string // "xxh64:" + 16 hexadecimal digits
 	Format    int
 }
 
 // describe fills in what is known of the columns.
-func (i *Info) describe(fields []*field) {
-	i.Columns = make([]catalog.SegmentColumn, 0, len(fields))
+func (i *Info) describe(fields []*field, nanos bool) {
+	i.Columns = make([]catalog.SegmentColumn, 0, len(fields)+1)
+	if nanos {
+		i.Columns = append(i.Columns, catalog.SegmentColumn{Physical: signal.NanosColumn, Type: signal.Int64})
+	}
 	i.Types = make(map[catalog.ColumnID]signal.TypeSet, len(fields))
 	for _, f := range fields {
 		i.Columns = append(i.Columns, f.segmentColumn())

@@ -150,7 +150,7 @@ func (w *fileWriter) write(ctx context.Context, refs []rowRef) error {
 	w.info.Bytes = w.file.Size()
 	w.info.RowGroups = w.file.RowGroups()
 	w.info.Checksum = checksumText(w.sum.Sum64())
-	w.info.describe(w.fields)
+	w.info.describe(w.fields, w.nanos)
 	return nil
 }
 
