@@ -53,6 +53,7 @@ type Log struct {
 		closed    bool
 		ready     bool // nothing is left to replay
 		full      bool
+		freed     bool // files were deleted while full: look for room at once
 		failing   bool // a failure is being told to OnGroup
 		nextLSN   LSN
 		nextFile  uint64
