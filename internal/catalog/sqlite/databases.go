@@ -14,6 +14,9 @@ import (
 
 // CreateDatabase implements catalog.Names.
 func (c *Catalog) CreateDatabase(ctx context.Context, org tenant.ID, name string, options map[string]string) (d catalog.Database, err error) {
+	if err := rules.CheckText("database", name); err != nil {
+		return d, err
+	}
 	text, err := rules.EncodeOptions(options)
 	if err != nil {
 		return d, err

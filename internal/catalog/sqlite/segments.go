@@ -131,7 +131,7 @@ func (c *Catalog) Forget(ctx context.Context, ids []catalog.SegmentID) error {
 
 // KnownObjects implements catalog.Segments.
 func (c *Catalog) KnownObjects(ctx context.Context, keys []string) (map[string]bool, error) {
-	list, err := array(keys)
+	list, err := array(rules.Texts(keys))
 	if err != nil {
 		return nil, fmt.Errorf("find known objects: %w", err)
 	}

@@ -17,6 +17,9 @@ const (
 
 // StartWriter implements catalog.Writers.
 func (c *Catalog) StartWriter(ctx context.Context, node, address string) (w catalog.Writer, err error) {
+	if err := rules.CheckText("node", node); err != nil {
+		return w, err
+	}
 	err = c.write(ctx, "start writer", func(tx *sql.Tx) error {
 		started := c.now()
 		w = catalog.Writer{Node: node, Address: address, Started: moment(started)}
@@ -32,6 +35,9 @@ func (c *Catalog) StartWriter(ctx context.Context, node, address string) (w cata
 // AdoptWriter implements catalog.Writers. An epoch that this catalog has not drawn (it was restored from a backup) raises the
 // counter, so that epochs stay unique and ascending.
 func (c *Catalog) AdoptWriter(ctx context.Context, node string, epoch int64, address string) error {
+	if err := rules.CheckText("node", node); err != nil {
+		return err
+	}
 	return c.write(ctx, "adopt writer", func(tx *sql.Tx) error {
 		if _, err := exec(ctx, tx, sqlCounterRaise, epochCounter, epoch); err != nil {
 			return err

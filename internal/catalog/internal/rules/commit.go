@@ -87,8 +87,8 @@ func CheckSegments(dataset catalog.DatasetID, segments []catalog.Segment) error 
 			return fault.New(fault.Invalid, "segment number %d is out of range", s.ID)
 		case s.Dataset != dataset:
 			return fault.New(fault.Invalid, "segment %d belongs to dataset %d, not %d", s.ID, s.Dataset, dataset)
-		case s.Key == "":
-			return fault.New(fault.Invalid, "segment %d has no object key", s.ID)
+		case s.Key == "" || !isText(s.Key) || !isText(s.IndexKey):
+			return fault.New(fault.Invalid, "segment %d has the object keys %q and %q", s.ID, s.Key, s.IndexKey)
 		case s.MinTime > s.MaxTime:
 			return fault.New(fault.Invalid, "segment %d begins at %d and ends at %d", s.ID, s.MinTime, s.MaxTime)
 		}

@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
@@ -66,15 +68,39 @@ func DatasetName(s signal.Signal, stream string) string {
 	return stream
 }
 
-// CheckStreams checks that the streams are of one org and database.
+// CheckStreams checks that the streams are of one org and database and have names that can be stored.
 func CheckStreams(streams []signal.Stream) error {
-	for _, s := range streams[1:] {
+	for _, s := range streams {
 		if s.Org != streams[0].Org || s.Database != streams[0].Database {
 			return fault.New(fault.Invalid, "streams of several databases: %s and %s", streams[0], s)
+		}
+		if err := errors.Join(CheckText("database", s.Database), CheckText("stream", s.Name)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// CheckText checks that a name is text that both engines store: UTF-8 without NUL. What names may look like is decided at the edges.
+func CheckText(what, name string) error {
+	if !isText(name) {
+		return fault.New(fault.Invalid, "%s name %.64q is not text", what, name)
+	}
+	return nil
+}
+
+// Texts returns those of the keys that both engines store; no segment has another.
+func Texts(keys []string) []string {
+	out := make([]string, 0, len(keys))
+	for _, key := range keys {
+		if isText(key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // Dedup returns the items without repeats, in their order.
 func Dedup[T comparable](items []T) []T {

@@ -1,0 +1,1 @@
+DELETE FROM databases WHERE id = $1

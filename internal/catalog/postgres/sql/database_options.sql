@@ -1,0 +1,1 @@
+UPDATE databases SET options = $2 WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM segments WHERE id = ANY ($1::bigint[]) AND retired_at IS NOT NULL

@@ -1,0 +1,1 @@
+SELECT id, version FROM datasets WHERE id = ANY ($1::bigint[])

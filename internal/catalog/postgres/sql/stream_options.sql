@@ -1,0 +1,1 @@
+UPDATE streams SET options = $2 WHERE id = $1

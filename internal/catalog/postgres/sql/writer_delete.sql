@@ -1,0 +1,1 @@
+DELETE FROM writers WHERE node = $1 AND epoch = $2

@@ -1,0 +1,1 @@
+SELECT node, epoch, address, started_at FROM writers ORDER BY node, epoch
