@@ -8,7 +8,7 @@ import (
 const (
 	MaxChunkBytes = 8 << 20
 	MaxChunkRows  = 20_000
-	maxChunkCells = 2_000_000
+	MaxChunkCells = 2_000_000
 )
 
 // Emit takes over a batch, and with it the reference to its record, also when it returns an error. An error ends decoding.
@@ -32,7 +32,7 @@ func NewChunk(stream signal.Stream, emit Emit, result *Result) *Chunk {
 // request had before this one.
 func (c *Chunk) Room(size, rows int) error {
 	n := c.Builder.Rows()
-	if n == 0 || (n < MaxChunkRows && c.Builder.Bytes()+2*size <= MaxChunkBytes && n*c.Builder.Columns() < maxChunkCells) {
+	if n == 0 || (n < MaxChunkRows && c.Builder.Bytes()+2*size <= MaxChunkBytes && n*c.Builder.Columns() < MaxChunkCells) {
 		return nil
 	}
 	return c.Flush(rows)
