@@ -21,9 +21,11 @@ type Catalog interface {
 
 // Writers is the part about writer epochs.
 type Writers interface {
-	// StartWriter draws the next epoch of the store and lists (node, epoch) as a holder of rows.
+	// StartWriter draws the next epoch of the store and lists (node, epoch) as a holder of rows. When its error leaves the outcome
+	// unknown, an epoch that nobody uses may stay listed: the node finds it in Writers and ends it.
 	StartWriter(ctx context.Context, node, address string) (Writer, error)
-	// AdoptWriter lists an older (node, epoch) again, with the address of the process that found its WAL. It is idempotent.
+	// AdoptWriter lists an older (node, epoch) again, with the address of the process that found its WAL. It is idempotent. An epoch
+	// that this store has not drawn (its catalog was restored from a backup) raises the counter, so that later ones are greater.
 	AdoptWriter(ctx context.Context, node string, epoch int64, address string) error
 	// EndWriter takes (node, epoch) off the list: the epoch has ended and nothing of it is unflushed. It is idempotent.
 	EndWriter(ctx context.Context, node string, epoch int64) error
@@ -49,19 +51,20 @@ type Names interface {
 	AlterDatabase(ctx context.Context, org tenant.ID, name string, options map[string]*string) (Database, error)
 	// DropDatabase removes the database, its streams, and retires their segments. The default database cannot be dropped.
 	DropDatabase(ctx context.Context, org tenant.ID, name string) error
-	// Databases lists the databases of an org by name, the default one included.
+	// Databases lists the databases of an org by name, the default one included. Before anything is stored in the default database
+	// its ID is 0 and its Created zero.
 	Databases(ctx context.Context, org tenant.ID) ([]Database, error)
 
 	// EnsureStreams returns the streams of one org and database in the order asked, making those that do not exist (and their
-	// datasets). ErrNoDatabase when the database does not exist.
+	// datasets). ErrNoDatabase when the database does not exist, Invalid when the streams are of several.
 	EnsureStreams(ctx context.Context, streams []signal.Stream) ([]Stream, error)
 	// Streams lists the streams of an org in all databases, sorted by database, signal and name.
 	Streams(ctx context.Context, org tenant.ID) ([]Stream, error)
 	// AlterStream sets options of a stream and removes those whose value is nil. ErrNoStream when there is none.
 	AlterStream(ctx context.Context, stream signal.Stream, options map[string]*string) (Stream, error)
 	// ReserveColumns gives each name that the stream does not know an id and a physical name (Column.Physical), in the order
-	// asked, and returns all columns of the stream. Types are published later, by Commit; until then a column's Types is empty
-	// and DESCRIBE does not show it. Idempotent.
+	// asked, and returns all columns of the stream by id. Types are published later, by Commit; until then a column's Types is empty
+	// and DESCRIBE does not show it. Idempotent. ErrNoStream when there is none.
 	ReserveColumns(ctx context.Context, stream StreamID, names []string) ([]Column, error)
 	// Columns returns all columns of a stream, reserved ones included, by id.
 	Columns(ctx context.Context, stream StreamID) ([]Column, error)
@@ -72,12 +75,13 @@ type Segments interface {
 	// NextSegments draws n segment numbers; first to first+n-1 belong to the caller.
 	NextSegments(ctx context.Context, n int) (first SegmentID, err error)
 	// Commit publishes a flush round. One result a dataset, in order; the error is for the round as a whole (nothing happened, or
-	// the outcome is unknown: call it again with the same ranges).
+	// the outcome is unknown: call it again with the same ranges). Invalid and Conflict (a segment number or key in use) never pass.
 	Commit(ctx context.Context, c Commit) ([]CommitResult, error)
 	// Snapshot returns what a query needs of some datasets, as of one moment.
 	Snapshot(ctx context.Context, q SnapshotQuery) (Snapshot, error)
 	// Replace retires old and adds new in one step (compaction). ErrConflict when any of old is not live any more. The new
-	// segments carry no sequence; the dataset's committed sequences stay.
+	// segments carry no sequence; the dataset's committed sequences stay. A repeat of a call that succeeded succeeds without effect
+	// unless new is empty, so after an unknown outcome the caller repeats before it drops its files.
 	Replace(ctx context.Context, dataset DatasetID, old []SegmentID, new []Segment) error
 	// Expire retires the live segments of a dataset that hold no row at or after before (retention).
 	Expire(ctx context.Context, dataset DatasetID, before time.Time) (int, error)
@@ -131,14 +135,17 @@ type Dataset struct {
 	Database string
 	Signal   signal.Signal
 	Name     string // the stream's name; empty for metrics
-	Version  int64  // raised by every change of its segments
-	Options  map[string]string
+	Version  int64  // raised by every change of its segments or committed sequences
+	// Options are the database's, overlaid by the stream's where the dataset is one stream's; never nil.
+	Options map[string]string
 }
 
 // Column is a field of a stream.
 type Column struct {
-	ID       ColumnID
-	Name     string         // as the user spells it (after signal's renaming of fields that look like ours)
-	Physical string         // name in files and SQL: Name, unless an older column differs from it only in case: then Name__2, Name__3 …
+	ID   ColumnID
+	Name string // as the user spells it (after signal's renaming of fields that look like ours)
+	// Physical is the name in files and SQL: Name, unless an older column differs from it only in case: then Name__2, Name__3 …
+	// NUL and bytes that are not UTF-8 are U+FFFD in it, and a column without a name is _empty.
+	Physical string
 	Types    signal.TypeSet // of all values published so far, empty while only reserved; Types.Resolve is today's type
 }

@@ -12,8 +12,11 @@
 //     repeat and succeeds without effect. Otherwise it is stale: the writer rereads and trims.
 //   - effect: segments become visible, columns are published and widened, the committed sequence becomes To.
 //
-// Each dataset is judged alone; a refused one leaves the others in the round untouched. Compaction replaces segments by Replace,
-// which fails as a whole when any source is gone. Every change of a dataset's segments raises its version by one.
+// Each dataset is judged alone, the fence first; a refused one leaves the others in the round untouched. Compaction replaces
+// segments by Replace, which fails as a whole when any source is gone. Every committed part, and every Replace and Expire that
+// changes anything, raises the version of its dataset by one.
+//
+// The fence binds a node that replays: it commits the ranges of its older epochs before its own epoch commits to the same dataset.
 //
 // # Reading
 //
@@ -29,5 +32,5 @@
 //
 // All methods are safe for concurrent use and obey the context. Errors carry fault kinds; an engine that cannot be reached is
 // fault.Unavailable. Two implementations, catalog/postgres and catalog/sqlite, pass one suite, catalog/catalogtest. The
-// package imports fault, signal and tenant alone.
+// package imports fault, signal, tenant and, for Instrument, Prometheus' client.
 package catalog

@@ -112,7 +112,8 @@ func publishTypes(f *fixture) {
 	fresh := round(s[1], 0, map[catalog.ColumnID]signal.TypeSet{1: signal.SetOf(signal.Bool)})
 	results := f.commit("n", epoch, stale, fresh)
 	require.Equal(f.t, catalog.Stale, results[0].Outcome)
-	require.Equal(f.t, []signal.TypeSet{signal.SetOf(signal.Int64) | set, signal.SetOf(signal.JSON)}, types(s[0]), "a refused part publishes nothing")
+	want := []signal.TypeSet{signal.SetOf(signal.Int64) | set, signal.SetOf(signal.JSON)}
+	require.Equal(f.t, want, types(s[0]), "a refused part publishes nothing")
 	require.Equal(f.t, []signal.TypeSet{signal.SetOf(signal.Bool)}, types(s[1]))
 }
 

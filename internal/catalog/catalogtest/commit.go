@@ -38,7 +38,8 @@ func commitVisible(f *fixture) {
 		want.Created = got.Created
 		require.Equal(f.t, want, got, "every field comes back, bounds byte for byte")
 	}
-	require.Equal(f.t, map[catalog.DatasetID]map[catalog.WriterKey]uint64{s[0].Dataset: {{Node: "n", Epoch: epoch}: 1<<63 - 1}}, snap.Committed)
+	writer := catalog.WriterKey{Node: "n", Epoch: epoch}
+	require.Equal(f.t, map[catalog.DatasetID]map[catalog.WriterKey]uint64{s[0].Dataset: {writer: 1<<63 - 1}}, snap.Committed)
 	require.Equal(f.t, map[catalog.DatasetID]int64{s[0].Dataset: 1, s[1].Dataset: 0}, snap.Versions)
 	sequences, err := f.Committed(f.ctx, "n", epoch)
 	require.NoError(f.t, err)

@@ -146,7 +146,7 @@ func (f *fixture) version(s catalog.Stream) int64 {
 	return v
 }
 
-// now returns the catalog's time: that of a writer started for the purpose.
+// retired lists the retired segments as of the catalog's time, which a writer started for the purpose tells.
 func (f *fixture) retired() []catalog.Segment {
 	f.t.Helper()
 	w, err := f.StartWriter(f.ctx, "clock", "")

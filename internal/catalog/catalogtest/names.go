@@ -13,7 +13,9 @@ import (
 
 // hostile are names that break statements put together from text.
 func hostile() []string {
-	return []string{`a'b`, `a"b`, `a;DROP TABLE segments;--`, `100%`, `_a`, `a\b`, `größe`, `日本`, `$1`, `?1`, `:a`, `{x}`, `a,b`, `[1]`, ` `}
+	return []string{
+		`a'b`, `a"b`, `a;DROP TABLE segments;--`, `100%`, `_a`, `a\b`, `größe`, `日本`, `$1`, `?1`, `:a`, `{x}`, `a,b`, `[1]`, ` `,
+	}
 }
 
 func databaseCases() []testCase {

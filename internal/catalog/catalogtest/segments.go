@@ -201,7 +201,10 @@ func knownObjects(f *fixture) {
 	require.NoError(f.t, f.Replace(f.ctx, s[1].Dataset, ids(old.Segments), nil))
 	require.NoError(f.t, f.Replace(f.ctx, s[0].Dataset, ids(gone.Segments), nil))
 	require.NoError(f.t, f.Forget(f.ctx, ids(gone.Segments)))
-	keys := []string{live.Segments[0].Key, live.Segments[0].IndexKey, old.Segments[0].Key, gone.Segments[0].Key, "", "a'b%", live.Segments[0].Key}
+	keys := []string{
+		live.Segments[0].Key, live.Segments[0].IndexKey, old.Segments[0].Key, gone.Segments[0].Key, "", "a'b%", "nul\x00", "bad\xff",
+		live.Segments[0].Key,
+	}
 	for i := range 10_000 {
 		keys = append(keys, fmt.Sprintf("acme/data/none-%d.parquet", i))
 	}

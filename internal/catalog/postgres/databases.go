@@ -14,7 +14,9 @@ import (
 )
 
 // CreateDatabase implements catalog.Names.
-func (c *Catalog) CreateDatabase(ctx context.Context, org tenant.ID, name string, options map[string]string) (d catalog.Database, err error) {
+func (c *Catalog) CreateDatabase(
+	ctx context.Context, org tenant.ID, name string, options map[string]string,
+) (d catalog.Database, err error) {
 	if err := rules.CheckText("database", name); err != nil {
 		return d, err
 	}
