@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,6 +111,11 @@ func Open(opts Options, deps Deps) (*Log, error) {
 	if err := l.fs.SyncDir(path.Dir(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("sync parent of log directory: %w", err)
 	}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	l.metrics = m
 	lock, err := l.fs.Lock(path.Join(opts.Dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
@@ -118,7 +124,6 @@ func Open(opts Options, deps Deps) (*Log, error) {
 	if err := l.load(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	l.metrics = newMetrics(deps.Registerer)
 	l.metrics.torn.Add(float64(len(l.mu.torn)))
 	l.openReserve()
 	l.mu.Lock()
@@ -149,8 +154,8 @@ func (l *Log) load() error {
 	for _, s := range asides {
 		l.mu.nextFile = max(l.mu.nextFile, s.header.seq+1)
 	}
-	for i := len(segments) - 1; i >= 0; i-- {
-		last, err := l.repairTail(segments[i])
+	for _, s := range slices.Backward(segments) {
+		last, err := l.repairTail(s)
 		if err != nil {
 			return err
 		}
@@ -256,8 +261,8 @@ func (l *Log) Failed(lsn LSN) bool {
 
 // failureOf returns why lsn failed, or nil. Callers hold mu.
 func (l *Log) failureOf(lsn LSN) error {
-	for i := len(l.mu.failures) - 1; i >= 0; i-- {
-		if f := l.mu.failures[i]; f.contains(lsn) {
+	for _, f := range slices.Backward(l.mu.failures) {
+		if f.contains(lsn) {
 			return f.err
 		}
 	}

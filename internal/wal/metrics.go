@@ -1,8 +1,10 @@
 package wal
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
@@ -24,35 +26,47 @@ const (
 	opRemove = "remove"
 )
 
-func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
+// newMetrics makes the metrics and registers them unless reg is nil.
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		bytesWritten: f.NewCounter(prometheus.CounterOpts{
+		bytesWritten: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_wal_bytes_written_total", Help: "Bytes of groups written to segments.",
 		}),
-		fsync: f.NewHistogram(prometheus.HistogramOpts{
+		fsync: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "millstream_wal_fsync_seconds", Help: "Duration of fsync of the active segment.",
 			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 17),
 		}),
-		groupRecords: f.NewHistogram(prometheus.HistogramOpts{
+		groupRecords: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "millstream_wal_group_records", Help: "Records in a group.", Buckets: prometheus.ExponentialBuckets(1, 2, 12),
 		}),
-		segments: f.NewGauge(prometheus.GaugeOpts{Name: "millstream_wal_segments", Help: "Segment files, those aside included."}),
-		size: f.NewGauge(prometheus.GaugeOpts{
+		segments: prometheus.NewGauge(prometheus.GaugeOpts{Name: "millstream_wal_segments", Help: "Segment files, those aside included."}),
+		size: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "millstream_wal_size_bytes", Help: "Bytes of segment files, those aside included.",
 		}),
-		torn: f.NewCounter(prometheus.CounterOpts{
+		torn: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_wal_torn_total", Help: "Unfinished tails that were cut off at start.",
 		}),
-		quarantined: f.NewCounter(prometheus.CounterOpts{
+		quarantined: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_wal_quarantined_records_total", Help: "Damaged ranges and records that were set aside in quarantine.",
 		}),
-		writeErrors: f.NewCounterVec(prometheus.CounterOpts{
+		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millstream_wal_write_errors_total", Help: "File operations that did not succeed, by operation.",
 		}, []string{"op"}),
 	}
 	for _, op := range []string{opCreate, opWrite, opSync, opRemove} {
 		m.writeErrors.WithLabelValues(op)
 	}
-	return m
+	if reg == nil {
+		return m, nil
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{
+		m.bytesWritten, m.fsync, m.groupRecords, m.segments, m.size, m.torn, m.quarantined, m.writeErrors,
+	} {
+		errs = append(errs, reg.Register(c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("register metrics of the log: %w", err)
+	}
+	return m, nil
 }

@@ -70,7 +70,7 @@ func (OS) Capacity(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("statfs %s: %w", dir, err)
 	}
-	return int64(st.Blocks) * int64(st.Bsize), nil //nolint:unconvert,gosec // field types differ by platform
+	return int64(st.Blocks) * int64(st.Bsize), nil //nolint:unconvert // field types differ by platform
 }
 
 // Lock takes flock(LOCK_EX|LOCK_NB) on name, which it makes if needed.

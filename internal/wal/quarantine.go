@@ -68,8 +68,8 @@ func (d Damage) report(now time.Time) string {
 func (l *Log) quarantinePath(name string) string { return path.Join(l.opts.Dir, quarantineDir, name) }
 
 // Quarantine keeps a record that the caller cannot use, alone: its payload goes to quarantine/record-<dataset>-<epoch>-<seq>.bin, the
-// cause and the key to a .txt file of that name, both synced. Called from the callback of Replay for the record at hand, it also takes the record
-// out of the log. At any other time the record, if it is in the log, still waits for Release. A repeat overwrites.
+// cause and the key to a .txt file of that name, both synced. Called from the callback of Replay for the record at hand, it also takes
+// the record out of the log. At any other time the record, if it is in the log, still waits for Release. A repeat overwrites.
 func (l *Log) Quarantine(r Record, cause error) error {
 	base := fmt.Sprintf("record-%d-%d-%d", r.Dataset, r.Epoch, r.Seq)
 	d := Damage{
@@ -80,7 +80,7 @@ func (l *Log) Quarantine(r Record, cause error) error {
 		return fmt.Errorf("quarantine record %d of %s: %w", r.Seq, r.Key, err)
 	}
 	l.metrics.quarantined.Inc()
-	l.logger.Error("set a record aside that cannot be used", "key", r.Key.String(), "seq", r.Seq, "report", d.Report, "error", cause)
+	l.logger.Error("set a record aside that cannot be used", "key", r.String(), "seq", r.Seq, "report", d.Report, "error", cause)
 	l.mu.Lock()
 	if q := l.mu.replaying; q != nil && q.key == r.Key && q.seq == r.Seq {
 		q.quarantined = true

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -11,13 +12,10 @@ const sectorSize = 512
 // Crash returns the file system as it might look after a power cut at this moment; seed chooses among the possibilities. The
 // capacity is kept, faults and locks are not. f itself goes on as if nothing had happened.
 func (f *FS) Crash(seed uint64) *FS {
-	rng := rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // chooses among simulated crashes, repeatably
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	names := map[string]*node{}
-	for p, n := range f.mu.disk {
-		names[p] = n
-	}
+	names := maps.Clone(f.mu.disk)
 	for _, dir := range sortedKeys(f.mu.journal) {
 		changes := f.mu.journal[dir]
 		for _, c := range changes[:rng.IntN(len(changes)+1)] {
