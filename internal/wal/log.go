@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/millstream/millstream/internal/clock"
@@ -26,18 +27,19 @@ const (
 
 // Log is an open write-ahead log. Its methods are safe for concurrent use.
 type Log struct {
-	opts    Options
-	fs      FS
-	clock   clock.Clock
-	logger  *slog.Logger
-	onGroup func(first, last LSN, err error)
-	metrics *metrics
-	lock    io.Closer
-	room    *semaphore.Weighted // bytes of MaxPendingBytes
-	kick    chan struct{}       // wakes the committer; capacity 1
-	done    chan struct{}       // closed when the committer has ended
-	durable atomic.Uint64
-	moveMu  sync.Mutex // serialises Replay and MoveAside
+	opts       Options
+	fs         FS
+	clock      clock.Clock
+	logger     *slog.Logger
+	onGroup    func(first, last LSN, err error)
+	metrics    *metrics
+	lock       io.Closer
+	registerer prometheus.Registerer // nil if the metrics are not registered
+	room       *semaphore.Weighted   // bytes of MaxPendingBytes
+	kick       chan struct{}         // wakes the committer; capacity 1
+	done       chan struct{}         // closed when the committer has ended
+	durable    atomic.Uint64
+	moveMu     sync.Mutex // serialises Replay and MoveAside
 
 	// committer holds what only the committer touches once it runs.
 	committer struct {
@@ -111,17 +113,16 @@ func Open(opts Options, deps Deps) (*Log, error) {
 	if err := l.fs.SyncDir(path.Dir(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("sync parent of log directory: %w", err)
 	}
-	m, err := newMetrics(deps.Registerer)
-	if err != nil {
-		return nil, err
-	}
-	l.metrics = m
+	l.metrics, l.registerer = newMetrics(), deps.Registerer
 	lock, err := l.fs.Lock(path.Join(opts.Dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
 	}
 	l.lock = lock
-	if err := l.load(); err != nil {
+	if err = l.load(); err == nil && l.registerer != nil {
+		err = l.metrics.register(l.registerer)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	l.metrics.torn.Add(float64(len(l.mu.torn)))
@@ -269,8 +270,8 @@ func (l *Log) failureOf(lsn LSN) error {
 	return nil
 }
 
-// Close refuses new records, writes and syncs what is pending, waits for the committer and gives up the directory. Calls of Replay and
-// MoveAside must have returned. A second Close returns ErrClosed.
+// Close refuses new records, writes and syncs what is pending, waits for the committer, unregisters the metrics and gives up the directory. Calls
+// of Replay and MoveAside should have returned; it waits for them. A second Close returns ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	again := l.mu.closed
@@ -294,6 +295,9 @@ func (l *Log) Close() error {
 	}
 	l.mu.Unlock()
 	l.cleanup()
+	if l.registerer != nil {
+		l.metrics.unregister(l.registerer)
+	}
 	return errors.Join(err, l.lock.Close())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/wal"
@@ -12,18 +13,21 @@ import (
 func TestLogSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	opts := wal.Options{Dir: t.TempDir() + "/wal", Node: "n1", Epoch: 7}
-	l, err := wal.Open(opts, wal.Deps{})
+	reg := prometheus.NewRegistry()
+	l, err := wal.Open(opts, wal.Deps{Registerer: reg})
 	require.NoError(t, err)
-	_, err = wal.Open(opts, wal.Deps{})
+	_, err = wal.Open(opts, wal.Deps{Registerer: prometheus.NewRegistry()})
 	require.ErrorIs(t, err, wal.ErrLocked)
 	key := wal.Key{Dataset: 1, Node: "n1", Epoch: 7}
 	lsn, err := l.Enqueue(wal.Record{Key: key, Seq: 3, Payload: []byte("rows")})
 	require.NoError(t, err)
 	require.NoError(t, l.Wait(context.Background(), lsn))
 	require.Equal(t, lsn, l.Durable())
+	require.Positive(t, metric(t, reg, "millstream_wal_bytes_written_total"))
+	require.InDelta(t, l.Stats().SizeBytes, metric(t, reg, "millstream_wal_size_bytes"), 0)
 	require.NoError(t, l.Close())
 
-	l, err = wal.Open(opts, wal.Deps{})
+	l, err = wal.Open(opts, wal.Deps{Registerer: reg})
 	require.NoError(t, err)
 	_, err = l.Enqueue(wal.Record{Key: key, Seq: 4})
 	require.ErrorIs(t, err, wal.ErrNotReplayed)

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,8 +25,8 @@ const (
 	opRemove = "remove"
 )
 
-// newMetrics makes the metrics and registers them unless reg is nil.
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+// newMetrics makes the metrics, unregistered.
+func newMetrics() *metrics {
 	m := &metrics{
 		bytesWritten: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_wal_bytes_written_total", Help: "Bytes of groups written to segments.",
@@ -56,17 +55,30 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, op := range []string{opCreate, opWrite, opSync, opRemove} {
 		m.writeErrors.WithLabelValues(op)
 	}
-	if reg == nil {
-		return m, nil
-	}
-	var errs []error
-	for _, c := range []prometheus.Collector{
+	return m
+}
+
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
 		m.bytesWritten, m.fsync, m.groupRecords, m.segments, m.size, m.torn, m.quarantined, m.writeErrors,
-	} {
-		errs = append(errs, reg.Register(c))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("register metrics of the log: %w", err)
+}
+
+// register registers all or none.
+func (m *metrics) register(reg prometheus.Registerer) error {
+	for i, c := range m.collectors() {
+		if err := reg.Register(c); err != nil {
+			for _, done := range m.collectors()[:i] {
+				reg.Unregister(done)
+			}
+			return fmt.Errorf("register metrics of the log: %w", err)
+		}
 	}
-	return m, nil
+	return nil
+}
+
+func (m *metrics) unregister(reg prometheus.Registerer) {
+	for _, c := range m.collectors() {
+		reg.Unregister(c)
+	}
 }
