@@ -96,7 +96,8 @@ func openEngine(s settings) (*engine, error) {
 		e.close()
 		return nil, err
 	}
-	for _, sql := range append(macroStatements(), s.statements()...) {
+	macros := "BEGIN; " + strings.Join(macroStatements(), "; ") + "; COMMIT"
+	for _, sql := range append([]string{macros}, s.statements()...) {
 		if err := e.exec(sql); err != nil {
 			e.close()
 			return nil, fmt.Errorf("set up engine: %w", err)

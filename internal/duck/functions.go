@@ -88,14 +88,19 @@ const MaxNestedRewrites = 8
 // Categories returns the list of allowed functions. The caller does not change it.
 func Categories() []Category { return functions().categories }
 
-// maxSuggestions bounds what Suggest returns.
-const maxSuggestions = 3
+const (
+	maxSuggestions = 3
+	maxSuggestName = 64 // bytes; longer names are near to nothing
+)
 
 // Suggest returns up to three allowed names of kind that are near to name, nearest first, for a message about a name that is refused.
 func Suggest(kind Kind, name string) []string {
 	type candidate struct {
 		name     string
 		distance int
+	}
+	if len(name) > maxSuggestName {
+		return nil
 	}
 	name = strings.ToLower(name)
 	var found []candidate
@@ -118,14 +123,8 @@ func Suggest(kind Kind, name string) []string {
 	return names
 }
 
-// maxEditName bounds the cost of a distance; longer names are near to nothing.
-const maxEditName = 64
-
 // editDistance is the Levenshtein distance in bytes.
 func editDistance(a, b string) int {
-	if len(a) > maxEditName {
-		return len(a)
-	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

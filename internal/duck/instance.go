@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	bindings "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -70,14 +68,18 @@ func (i *Instance) call(ctx context.Context, f func() error) error {
 	return finish(f())
 }
 
-// Exec runs one statement of our own making, such as CREATE TEMP VIEW over the files of a plan. It must not contain text of a user
-// other than through SerializeSQL and DeserializeSQL. What it creates must be TEMP, else the instance is closed on Release.
+// Exec runs statements of our own making, such as CREATE TEMP VIEW over the files of a plan. They must not contain text of a user
+// other than through SerializeSQL and DeserializeSQL. A text that does not begin with CREATE TEMP or CREATE OR REPLACE TEMP costs the
+// instance its reuse: it is closed on Release.
 func (i *Instance) Exec(ctx context.Context, trustedSQL string) error {
+	if !strings.HasPrefix(trustedSQL, "CREATE TEMP ") && !strings.HasPrefix(trustedSQL, "CREATE OR REPLACE TEMP ") {
+		i.engine.doubtful = true
+	}
 	return i.call(ctx, func() error { return i.engine.exec(trustedSQL) })
 }
 
-// Release ends the use of the instance: open Rows are closed, temporary tables and views are dropped with their connection, and the
-// instance becomes idle for its org. It is closed instead when an error left it in doubt or when anything else remains in it.
+// Release ends the use of the instance: open Rows are closed, temporary tables and views are dropped with their connection (a SELECT can
+// create nothing else), and the instance becomes idle for its org. It is closed instead when an error or Exec left it in doubt.
 func (i *Instance) Release() {
 	if !i.used {
 		return
@@ -86,33 +88,6 @@ func (i *Instance) Release() {
 	if i.rows != nil {
 		i.rows.free()
 	}
-	clean := !i.engine.doubtful
-	if clean {
-		clean = i.engine.reconnect() == nil && i.engine.isEmpty()
-		if !clean {
-			i.pool.logger.Warn("a statement left something in its engine instance; closing it", "org", string(i.org))
-		}
-	}
+	clean := !i.engine.doubtful && i.engine.reconnect() == nil
 	i.pool.putBack(i, clean)
-}
-
-// leftovers counts what a statement may have created outside of its connection; the macros of openEngine are in schema main.
-var leftovers = strings.Join([]string{
-	"SELECT (SELECT count(*) FROM duckdb_tables() WHERE NOT internal)",
-	"(SELECT count(*) FROM duckdb_views() WHERE NOT internal)",
-	"(SELECT count(*) FROM duckdb_sequences())",
-	"(SELECT count(*) FROM duckdb_types() WHERE NOT internal)",
-	"(SELECT count(*) FROM duckdb_databases() WHERE NOT internal AND database_name <> 'memory')",
-	"(SELECT count(*) FROM duckdb_secrets())",
-	"(SELECT count(*) FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main') AS n",
-}, " + ")
-
-// isEmpty reports that the database holds our macros and nothing else.
-func (e *engine) isEmpty() bool {
-	var res bindings.Result
-	defer bindings.DestroyResult(&res)
-	if bindings.Query(e.conn, leftovers, &res) == bindings.StateError {
-		return false
-	}
-	return bindings.ValueInt64(&res, 0, 0) == 0
 }
