@@ -22,8 +22,8 @@ type FS interface {
 	Rename(oldName, newName string) error
 	// SyncDir makes creations, removals and renames inside dir durable.
 	SyncDir(dir string) error
-	// Capacity returns the size in bytes of the file system that holds dir.
-	Capacity(dir string) (int64, error)
+	// Space returns the size of the file system that holds dir and what unprivileged writers can still take of it, in bytes.
+	Space(dir string) (total, free int64, err error)
 	// Lock takes an exclusive lock that ends with the returned Closer or with the process, or fails at once.
 	Lock(name string) (io.Closer, error)
 }

@@ -64,13 +64,14 @@ func (OS) SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Capacity asks statfs.
-func (OS) Capacity(dir string) (int64, error) {
+// Space asks statfs.
+func (OS) Space(dir string) (total, free int64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("statfs %s: %w", dir, err)
+		return 0, 0, fmt.Errorf("statfs %s: %w", dir, err)
 	}
-	return int64(st.Blocks) * int64(st.Bsize), nil //nolint:unconvert // field types differ by platform
+	block := int64(st.Bsize) //nolint:unconvert // field types differ by platform
+	return int64(st.Blocks) * block, int64(st.Bavail) * block, nil
 }
 
 // Lock takes flock(LOCK_EX|LOCK_NB) on name, which it makes if needed.

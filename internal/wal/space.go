@@ -20,7 +20,7 @@ func (l *Log) openReserve() {
 	if !l.needsReserve() {
 		return
 	}
-	if size, err := l.fs.Capacity(l.opts.Dir); err == nil {
+	if size, _, err := l.fs.Space(l.opts.Dir); err == nil {
 		l.opts.ReserveSize = max(1, min(l.opts.ReserveSize, size/reserveFraction))
 	}
 	if err := l.takeReserve(); err != nil {
@@ -102,10 +102,14 @@ func (l *Log) lacksRoom() bool {
 	return l.mu.full || l.needsReserve() && !l.committer.hasReserve
 }
 
-// lookForRoom tries to allocate the reserve again and ends the refusal when that works. Without a reserve the next group is the test.
+// lookForRoom tries to allocate the reserve again and ends the refusal when that works. As much again has to stay free: the room that
+// the reserve itself has left belongs to those who free space. Without a reserve the next group is the test.
 func (l *Log) lookForRoom() {
 	l.committer.nextLook = l.clock.Now().Add(l.opts.RetryInterval)
 	if l.needsReserve() {
+		if _, free, err := l.fs.Space(l.opts.Dir); err == nil && free < 2*l.opts.ReserveSize {
+			return
+		}
 		if err := l.takeReserve(); err != nil {
 			l.logger.Debug("no room yet for the disk reserve of the log", "error", err)
 			return

@@ -230,14 +230,15 @@ func (f *FS) SyncDir(dir string) error {
 	return nil
 }
 
-// Capacity returns the bound set, or 1 TiB.
-func (f *FS) Capacity(string) (int64, error) {
+// Space returns the bound set, or 1 TiB, and what is left of it.
+func (f *FS) Space(string) (total, free int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mu.capacity > 0 {
-		return f.mu.capacity, nil
+	total = f.mu.capacity
+	if total == 0 {
+		total = 1 << 40
 	}
-	return 1 << 40, nil
+	return total, max(0, total-f.used()), nil
 }
 
 // Lock takes a lock that lives in this FS; a crash ends it.
