@@ -270,8 +270,8 @@ func (l *Log) failureOf(lsn LSN) error {
 	return nil
 }
 
-// Close refuses new records, writes and syncs what is pending, waits for the committer, unregisters the metrics and gives up the directory. Calls
-// of Replay and MoveAside should have returned; it waits for them. A second Close returns ErrClosed.
+// Close refuses new records, writes and syncs what is pending, waits for the committer, unregisters the metrics and gives up the
+// directory. Calls of Replay and MoveAside should have returned; it waits for them. A second Close returns ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	again := l.mu.closed
