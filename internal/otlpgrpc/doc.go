@@ -1,0 +1,10 @@
+// Package otlpgrpc is the edge of OTLP/gRPC: the Export methods of the logs, trace and metrics services. Messages pass through as
+// the bytes that were sent, so that the decoder of internal/wire/otlp reads them without a detour through generated types.
+//
+// A server is made with ServerOptions and given the services with Register; RegisterCompressors comes before the first server, once
+// a process. Errors become statuses here, with a RetryInfo where the same request may pass later; a request of which a part was
+// refused is a success with partial_success.
+//
+// The package starts no goroutine. It must not import roles; the edges it may import are ingress for who is asking and where rows
+// go.
+package otlpgrpc

@@ -1,0 +1,140 @@
+package otlpgrpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
+	"github.com/millstream/millstream/internal/wire"
+	"github.com/millstream/millstream/internal/wire/otlp"
+)
+
+// MaxMessageBytes is the greatest size of a message, inflated. A larger one is RESOURCE_EXHAUSTED without RetryInfo, which clients
+// do not send again.
+const MaxMessageBytes = 32 << 20
+
+// Metadata keys that choose where rows go; an empty or absent one leaves the default.
+const (
+	streamKey      = "x-millstream-stream"
+	streamKeyAlias = "stream-name"
+	databaseKey    = "x-millstream-database"
+)
+
+// authenticator finds out which org a call is for.
+type authenticator interface {
+	GRPC(md metadata.MD) (tenant.ID, error)
+}
+
+// front stores the records of an export request: ingress.Front. It keeps body only until it returns.
+type front interface {
+	OTLP(ctx context.Context, t ingress.Target, body []byte, enc otlp.Encoding) (wire.Result, error)
+}
+
+// Service answers the Export calls of the three signals. It is safe for concurrent use.
+type Service struct {
+	auth   authenticator
+	front  front
+	logger *slog.Logger
+}
+
+// NewService returns a Service. A nil logger discards.
+func NewService(auth authenticator, front front, logger *slog.Logger) *Service {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{auth: auth, front: front, logger: logger}
+}
+
+// ServerOptions returns the options that a server of these services needs. Other services may stand on the same server.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.ForceServerCodecV2(newCodec()), grpc.MaxRecvMsgSize(MaxMessageBytes)}
+}
+
+// Register adds the LogsService, TraceService and MetricsService of OTLP to a server made with ServerOptions.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	for _, sig := range signal.All() {
+		r.RegisterService(describe(sig), s)
+	}
+}
+
+func describe(sig signal.Signal) *grpc.ServiceDesc {
+	name := map[signal.Signal]string{
+		signal.Logs:    "opentelemetry.proto.collector.logs.v1.LogsService",
+		signal.Traces:  "opentelemetry.proto.collector.trace.v1.TraceService",
+		signal.Metrics: "opentelemetry.proto.collector.metrics.v1.MetricsService",
+	}[sig]
+	return &grpc.ServiceDesc{
+		ServiceName: name,
+		HandlerType: (*exporter)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: "Export",
+			Handler: func(srv any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+				req := &message{}
+				if err := decode(req); err != nil {
+					return nil, err
+				}
+				call := func(ctx context.Context, req any) (any, error) {
+					return srv.(exporter).export(ctx, sig, req.(*message)) //nolint:forcetypeassert // both are of this package
+				}
+				if intercept == nil {
+					return call(ctx, req)
+				}
+				return intercept(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: "/" + name + "/Export"}, call)
+			},
+		}},
+	}
+}
+
+// exporter is what gRPC checks a registered service for.
+type exporter interface {
+	export(ctx context.Context, sig signal.Signal, req *message) (*message, error)
+}
+
+// export stores a request and turns an error into the call's status.
+func (s *Service) export(ctx context.Context, sig signal.Signal, req *message) (*message, error) {
+	org, result, err := s.store(ctx, sig, req.data)
+	if err == nil {
+		return &message{otlp.Success(otlp.Protobuf, sig, result)}, nil
+	}
+	if k := fault.KindOf(err); k == fault.Internal || k == fault.Corrupt {
+		s.logger.ErrorContext(ctx, "otlp export failed", "org", string(org), "signal", sig.String(), "error", err)
+	}
+	return nil, status.FromProto(otlp.Status(err)).Err() //nolint:wrapcheck // the status is the answer
+}
+
+func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (org tenant.ID, res wire.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	md, _ := metadata.FromIncomingContext(ctx)
+	org, err = s.auth.GRPC(md)
+	if err != nil {
+		return org, res, err //nolint:wrapcheck // a fault
+	}
+	target := ingress.Target{Org: org, Database: first(md, databaseKey), Signal: sig, Stream: first(md, streamKey, streamKeyAlias)}
+	res, err = s.front.OTLP(ctx, target, body, otlp.Protobuf)
+	return org, res, err //nolint:wrapcheck // a fault
+}
+
+// first returns the first value that is not empty of the first key that has one.
+func first(md metadata.MD, keys ...string) string {
+	for _, k := range keys {
+		for _, v := range md.Get(k) {
+			if v != "" {
+				return v
+			}
+		}
+	}
+	return ""
+}
