@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // MaxErrors is how many rejections of a request are listed; all are counted.
@@ -88,6 +89,8 @@ type Result struct {
 	Errors []RowError
 	// Causes counts refused rows by Cause.
 	Causes [causeCount]int
+	// FirstOf holds the reason of the first refused row of each Cause.
+	FirstOf [causeCount]string
 	// LongestBytes is the size of the longest row that was refused as LineTooLong, 0 if none was.
 	LongestBytes int64
 }
@@ -101,9 +104,27 @@ func (r *Result) Reject(index int, err error) {
 	}
 	r.Rejected++
 	r.Causes[cause]++
+	if r.Causes[cause] == 1 {
+		r.FirstOf[cause] = err.Error()
+	}
 	if len(r.Errors) < MaxErrors {
 		r.Errors = append(r.Errors, RowError{Index: index, Reason: err.Error()})
 	}
+}
+
+// Summary tells the refused rows in a line per cause, "3 errors like: …", for protocols whose answer is plain text. It is empty
+// when no row was refused.
+func (r *Result) Summary() string {
+	var lines []string
+	for c, n := range r.Causes {
+		switch {
+		case n == 1:
+			lines = append(lines, r.FirstOf[c])
+		case n > 1:
+			lines = append(lines, fmt.Sprintf("%d errors like: %s", n, r.FirstOf[c]))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // RejectLong counts the row at index as refused because it has size bytes, above limit. where names the row for the reader.

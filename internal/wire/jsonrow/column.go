@@ -34,13 +34,13 @@ func (d *Decoder) writeRow(nanos int64, own func()) {
 	if !d.writeFields() {
 		d.b.AbortRow()
 		d.b.BeginRow()
-		d.overflow.reset()
+		d.overflow.Reset()
 		if own != nil {
 			own()
 		}
 		d.settleFields()
 	}
-	d.writeOverflow()
+	d.overflow.Write(d.b)
 	d.b.EndRow(nanos)
 }
 
@@ -54,7 +54,7 @@ func (d *Decoder) writeFields() bool {
 		r, ok := d.column(f.name)
 		switch {
 		case !ok:
-			d.overflow.add(f.name, &f.value)
+			d.overflowField(f)
 		case d.b.IsSet(r):
 			return false
 		default:
@@ -81,12 +81,14 @@ func (d *Decoder) settleFields() {
 			d.set(r, &f.value)
 			continue
 		}
-		d.overflow.add(f.name, &f.value)
+		d.overflowField(f)
 	}
 }
 
-func (d *Decoder) writeOverflow() {
-	if text := d.overflow.object(); text != nil {
-		d.b.SetJSON(d.b.OwnColumn(signal.OverflowColumn), text)
+func (d *Decoder) overflowField(f *field) {
+	if f.value.Kind == jsontext.String {
+		d.overflow.AddText(f.name, f.value.Text)
+		return
 	}
+	d.overflow.AddJSON(f.name, f.value.Text)
 }

@@ -15,7 +15,7 @@ type Decoder struct {
 
 	scan     jsontext.Scanner
 	fields   []field
-	overflow overflow
+	overflow wire.Overflow
 
 	metric *signal.MetricBuilder
 	name   []byte // of the metric
@@ -37,7 +37,7 @@ func (d *Decoder) Decode(text []byte) error {
 	if err := d.flatten(text); err != nil {
 		return err
 	}
-	d.overflow.reset()
+	d.overflow.Reset()
 	switch d.signal {
 	case signal.Metrics:
 		return d.sample()

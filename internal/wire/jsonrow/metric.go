@@ -29,7 +29,7 @@ func (d *Decoder) sample() error {
 	}
 	d.b.BeginRow()
 	d.metric.SetSample(&signal.Sample{Name: d.name, Labels: &d.labels, Nanos: nanos, Value: value, HasValue: true})
-	d.writeOverflow()
+	d.overflow.Write(d.b)
 	d.b.EndRow(nanos)
 	return nil
 }
@@ -84,7 +84,7 @@ func (d *Decoder) fillLabels() error {
 				continue
 			}
 			if len(f.name) == 0 || !d.labels.Add(f.name, f.value.Text) {
-				d.overflow.add(f.name, &f.value)
+				d.overflowField(f)
 			}
 		}
 		if !deeper {

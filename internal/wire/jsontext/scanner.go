@@ -34,6 +34,12 @@ func (s *Scanner) Reset(data []byte) {
 // Offset returns where the scanner stands.
 func (s *Scanner) Offset() int { return s.pos }
 
+// Seek goes to a place that Offset gave.
+func (s *Scanner) Seek(offset int) { s.pos = offset }
+
+// Free gives up the bytes handed out so far, so that a long text does not keep all its strings in memory.
+func (s *Scanner) Free() { s.arena = s.arena[:0] }
+
 // Fail returns a SyntaxError at the scanner's place.
 func (s *Scanner) Fail(reason string) error {
 	if s.pos >= len(s.data) {

@@ -1,0 +1,234 @@
+package loki
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire"
+	"github.com/millstream/millstream/internal/wire/jsontext"
+)
+
+// jsonDecoder reads {"streams":[…]}. Members that it does not know are skipped.
+type jsonDecoder struct {
+	w       writer
+	s       jsontext.Scanner
+	streams int
+}
+
+func (d *jsonDecoder) request(body []byte) error {
+	d.s.Reset(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	err := d.s.Object(func(key []byte) error {
+		if string(key) == "streams" {
+			return d.s.Array(d.stream)
+		}
+		return d.skip(1)
+	})
+	if err == nil {
+		err = d.s.End()
+	}
+	var syntax *jsontext.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fault.New(fault.Invalid, "the push request is broken: %s", syntax.Error())
+	case err != nil:
+		return err //nolint:wrapcheck // emit's own error
+	case d.streams == 0:
+		return fault.New(fault.Invalid, "%s", errNoStreams)
+	default:
+		return nil
+	}
+}
+
+// skip takes a value of no interest.
+func (d *jsonDecoder) skip(depth int) error {
+	var v jsontext.Value
+	return d.s.Value(&v, depth) //nolint:wrapcheck // request gives it its text
+}
+
+// stream takes one stream. Its entries may stand before its labels, then they are read in a second go.
+func (d *jsonDecoder) stream() error {
+	d.streams++
+	d.w.labels.Reset()
+	var labelsErr error
+	labelled, entriesAt := false, -1
+	err := d.s.Object(func(key []byte) error {
+		switch string(key) {
+		case "stream":
+			labelled = true
+			return d.labelMap(&labelsErr)
+		case "labels":
+			labelled = true
+			return d.labelText(&labelsErr)
+		case "values", "entries":
+			if !labelled {
+				entriesAt = d.s.Offset()
+				err := d.skip(3)
+				d.s.Free()
+				return err
+			}
+			d.w.beginStream(labelsErr)
+			return d.entries()
+		default:
+			err := d.skip(3)
+			d.s.Free()
+			return err
+		}
+	})
+	if err != nil || entriesAt < 0 {
+		return err //nolint:wrapcheck // request gives it its text
+	}
+	end := d.s.Offset()
+	d.s.Seek(entriesAt)
+	d.w.beginStream(labelsErr)
+	err = d.entries()
+	d.s.Seek(end)
+	return err
+}
+
+// labelMap takes an object of labels. What is wrong with a label goes to refused, since it concerns this stream only.
+func (d *jsonDecoder) labelMap(refused *error) error {
+	if d.s.Next() == 'n' {
+		return d.skip(3)
+	}
+	return d.s.Object(func(key []byte) error { //nolint:wrapcheck // request gives it its text
+		var v jsontext.Value
+		if err := d.s.Value(&v, 4); err != nil {
+			return err //nolint:wrapcheck // request gives it its text
+		}
+		if v.Kind != jsontext.String {
+			return d.s.Fail("the value of a label is not a string") //nolint:wrapcheck // request gives it its text
+		}
+		if err := addLabel(&d.w.labels, key, v.Text); err != nil && *refused == nil {
+			*refused = err
+		}
+		d.s.Free()
+		return nil
+	})
+}
+
+func (d *jsonDecoder) labelText(refused *error) error {
+	text, err := d.text()
+	if err == nil {
+		*refused = parseLabels(&d.w.labels, text)
+	}
+	return err
+}
+
+// text takes a string.
+func (d *jsonDecoder) text() ([]byte, error) {
+	if d.s.Next() != '"' {
+		return nil, d.s.Fail("a string is expected") //nolint:wrapcheck // request gives it its text
+	}
+	return d.s.String() //nolint:wrapcheck // request gives it its text
+}
+
+func (d *jsonDecoder) entries() error {
+	if d.s.Next() == 'n' {
+		return d.skip(3)
+	}
+	return d.s.Array(func() error { //nolint:wrapcheck // request gives it its text
+		d.w.entry.reset()
+		var refused, err error
+		if d.s.Next() == '[' {
+			refused, err = d.valueEntry()
+		} else {
+			refused, err = d.legacyEntry()
+		}
+		if err == nil {
+			err = d.w.add(refused)
+		}
+		d.s.Free()
+		return err
+	})
+}
+
+// valueEntry takes [time, line] or [time, line, metadata]. refused concerns this entry only.
+func (d *jsonDecoder) valueEntry() (refused, err error) {
+	e := &d.w.entry
+	n := 0
+	err = d.s.Array(func() error {
+		n++
+		var err error
+		switch n {
+		case 1:
+			e.nanos, err = d.nanos()
+		case 2:
+			e.line, err = d.text()
+			e.size += len(e.line)
+		case 3:
+			err = d.metadata()
+		default:
+			err = d.s.Fail("an entry has more than three elements")
+		}
+		return err
+	})
+	if err == nil && n < 2 {
+		err = d.s.Fail("an entry has a time and a line")
+	}
+	return nil, err
+}
+
+// nanos takes a string that holds nanoseconds since the epoch.
+func (d *jsonDecoder) nanos() (int64, error) {
+	if d.s.Next() != '"' {
+		return 0, d.s.Fail("the time of an entry is a string of nanoseconds, not a number") //nolint:wrapcheck // request gives it its text
+	}
+	text, err := d.s.String()
+	if err != nil {
+		return 0, err //nolint:wrapcheck // request gives it its text
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0, d.s.Fail("the time of an entry is no number of nanoseconds") //nolint:wrapcheck // request gives it its text
+	}
+	return n, nil
+}
+
+// metadata takes an object of structured metadata. Values that are no strings are kept as their JSON text.
+func (d *jsonDecoder) metadata() error {
+	if d.s.Next() == 'n' {
+		return d.skip(5)
+	}
+	return d.s.Object(func(key []byte) error { //nolint:wrapcheck // request gives it its text
+		var v jsontext.Value
+		if err := d.s.Value(&v, 6); err != nil {
+			return err //nolint:wrapcheck // request gives it its text
+		}
+		if v.Kind != jsontext.Null {
+			d.w.entry.addMetadata(key, v.Text)
+		}
+		return nil
+	})
+}
+
+// legacyEntry takes {"ts":…,"line":…}, whose time is RFC 3339.
+func (d *jsonDecoder) legacyEntry() (refused, err error) {
+	e := &d.w.entry
+	e.nanos = d.w.window.Received()
+	err = d.s.Object(func(key []byte) error {
+		var err error
+		switch string(key) {
+		case "ts":
+			var text []byte
+			if text, err = d.text(); err != nil {
+				return err
+			}
+			var bad error
+			if e.nanos, bad = signal.ParseTime(text); bad != nil {
+				refused = wire.Reject(wire.BadTime, "%s", bad.Error())
+			}
+		case "line":
+			e.line, err = d.text()
+			e.size += len(e.line)
+		case "structuredMetadata":
+			err = d.metadata()
+		default:
+			err = d.skip(5)
+		}
+		return err
+	})
+	return refused, err
+}
