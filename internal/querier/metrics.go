@@ -1,0 +1,62 @@
+package querier
+
+import (
+	"errors"
+	"io"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millstream/millstream/internal/fault"
+)
+
+// metrics of all statements together.
+type metrics struct {
+	statements *prometheus.CounterVec
+	seconds    prometheus.Histogram
+	scanned    prometheus.Counter
+	segments   *prometheus.CounterVec
+	foreign    prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	m := &metrics{
+		statements: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millstream_query_statements_total", Help: "Statements that ended, by outcome: ok or the kind of the error.",
+		}, []string{"outcome"}),
+		seconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "millstream_query_seconds", Help: "Time from a statement's arrival to its last row.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}),
+		scanned: f.NewCounter(prometheus.CounterOpts{
+			Name: "millstream_query_scanned_rows_total", Help: "Rows of segments and buffers that statements read, after pruning.",
+		}),
+		segments: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millstream_query_segments_total", Help: "Segments that statements read, or left out by reason.",
+		}, []string{"outcome"}),
+		foreign: f.NewCounter(prometheus.CounterOpts{
+			Name: "millstream_query_foreign_segments_total",
+			Help: "Segments of another org that a plan held; always 0 unless the catalog is damaged.",
+		}),
+	}
+	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics} {
+		m.segments.WithLabelValues(outcome)
+	}
+	m.statements.WithLabelValues("ok")
+	return m
+}
+
+func (m *metrics) observe(s Stats, err error) {
+	outcome := "ok"
+	if err != nil && !errors.Is(err, io.EOF) {
+		outcome = fault.KindOf(err).String()
+	}
+	m.statements.WithLabelValues(outcome).Inc()
+	m.seconds.Observe(s.Took.Seconds())
+	m.scanned.Add(float64(s.ScannedRows))
+	m.segments.WithLabelValues("read").Add(float64(s.Segments))
+	for reason, n := range s.PrunedBy {
+		m.segments.WithLabelValues(reason).Add(float64(n))
+	}
+}

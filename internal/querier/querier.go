@@ -1,0 +1,73 @@
+package querier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/sqlplan"
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// Request is one statement of one org.
+type Request struct {
+	Org       tenant.ID
+	Database  string // that unqualified names mean; empty = signal.DefaultDatabase
+	Statement string
+	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
+	Start, End time.Time
+	Limit      int64 // most rows of the answer; 0 = all
+	// Admin allows DROP DATABASE (decisions E7).
+	Admin bool
+}
+
+// Querier answers statements.
+type Querier struct {
+	opts    Options
+	deps    Deps
+	planner *sqlplan.Planner
+	metrics *metrics
+}
+
+// New returns a querier. It starts nothing and needs no closing.
+func New(opts Options, deps Deps) (*Querier, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, fault.Wrap(fault.Invalid, err, "querier options: %s", err)
+	}
+	q := &Querier{opts: opts, deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
+	q.planner = sqlplan.New(planEngine{deps.Pool.Parser()}, planFunctions{})
+	return q, nil
+}
+
+// Query starts a statement. The caller closes the result. The work ends when ctx does, during Query and during each call of Next
+// under the context of that call.
+//
+// Errors: fault.Invalid and fault.NotFound point into the statement; fault.Unavailable when catalog or writers cannot be asked;
+// fault.Deadline when Options.Timeout passed; the context's error when it ended.
+func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
+	r := &run{querier: q, request: req, now: q.deps.Clock.Now(), began: time.Now()}
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	rows, err := r.start(ctx)
+	if err != nil {
+		r.release()
+		err = r.userError(err)
+		r.stats.Took = r.elapsed()
+		q.metrics.observe(r.stats, err)
+		return nil, err
+	}
+	return &Result{run: r, rows: rows}, nil
+}
+
+// start parses the statement and runs it.
+func (r *run) start(ctx context.Context) (rows, error) {
+	statement, err := r.querier.planner.Parse(ctx, r.request.Statement)
+	if err != nil {
+		return nil, fmt.Errorf("parse statement: %w", err)
+	}
+	if query, ok := statement.(*sqlplan.Query); ok {
+		return r.query(ctx, query)
+	}
+	return r.command(ctx, statement)
+}

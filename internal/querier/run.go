@@ -1,0 +1,297 @@
+package querier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/duck"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/sqlplan"
+)
+
+// run is one statement under way.
+type run struct {
+	querier  *Querier
+	request  Request
+	now      time.Time // of the clock that retention is decided by
+	began    time.Time // monotonic
+	stats    Stats
+	warnings []string
+
+	plan     *sqlplan.Plan
+	instance *duck.Instance
+	unpin    func()
+}
+
+// limit derives a context that ends when the statement's time has passed.
+func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := r.querier.opts.Timeout
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, r.began.Add(timeout),
+		fault.New(fault.Deadline, "the time limit of a statement, %s, has passed (querier.timeout_secs)", timeout))
+}
+
+func (r *run) elapsed() time.Duration { return time.Since(r.began) }
+
+// userError gives an error of the engine its place in the user's text.
+func (r *run) userError(err error) error {
+	if r.plan == nil {
+		return err
+	}
+	return r.plan.UserError(withMistake(err))
+}
+
+// release gives back what the statement holds. It is idempotent.
+func (r *run) release() {
+	if r.instance != nil {
+		r.instance.Release()
+		r.instance = nil
+	}
+	if r.unpin != nil {
+		r.unpin()
+		r.unpin = nil
+	}
+}
+
+// query answers a SELECT. A place in the engine comes first, so that nothing is held while it waits.
+func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
+	names, err := r.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	streams, err := q.Resolve(names)
+	if err != nil {
+		return nil, err
+	}
+	if r.instance, err = r.querier.deps.Pool.Acquire(ctx, r.request.Org); err != nil {
+		return nil, fmt.Errorf("wait for the engine: %w", err)
+	}
+	state, err := r.snapshot(ctx, streams)
+	if err != nil {
+		return nil, err
+	}
+	defer state.buffers.Release()
+	tables, err := r.bind(ctx, q, streams, state)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(tables, state); err != nil {
+		return nil, err
+	}
+	if err := r.createViews(ctx, tables, state); err != nil {
+		return nil, err
+	}
+	rows, err := r.instance.Query(ctx, r.plan.SQL)
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// names returns the names that the request can use.
+func (r *run) names(ctx context.Context) (sqlplan.Names, error) {
+	streams, err := r.querier.deps.Catalog.Streams(ctx, r.request.Org)
+	if err != nil {
+		return sqlplan.Names{}, fmt.Errorf("list streams: %w", err)
+	}
+	return sqlplan.NewNames(r.request.Database, streams), nil
+}
+
+// state is all rows of some datasets as of one moment.
+type state struct {
+	catalog   catalog.Snapshot
+	buffers   fresh.Result     // owns the records
+	records   recordsByDataset // of buffers, those that are no segment yet
+	databases map[catalog.DatabaseID]catalog.Database
+}
+
+// snapshot reads the buffers of all writers, then the catalog.
+func (r *run) snapshot(ctx context.Context, streams []catalog.Stream) (*state, error) {
+	s := &state{databases: make(map[catalog.DatabaseID]catalog.Database)}
+	if len(streams) == 0 {
+		return s, nil
+	}
+	databases, err := r.querier.deps.Catalog.Databases(ctx, r.request.Org)
+	if err != nil {
+		return nil, fmt.Errorf("list databases: %w", err)
+	}
+	for _, d := range databases {
+		s.databases[d.ID] = d
+	}
+	var q catalog.SnapshotQuery
+	for _, x := range streams {
+		if !slices.Contains(q.Streams, x.ID) {
+			q.Streams = append(q.Streams, x.ID)
+		}
+		if !slices.Contains(q.Datasets, x.Dataset) {
+			q.Datasets = append(q.Datasets, x.Dataset)
+		}
+	}
+	asked := sqlplan.Between(r.request.Start, r.request.End)
+	q.Start, q.End = asked.Start, asked.End
+	s.buffers, err = r.querier.deps.Buffers.Snapshot(ctx, fresh.Request{
+		Org: r.request.Org, Datasets: q.Datasets, Start: asked.Start, End: asked.End,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read fresh rows: %w", err)
+	}
+	r.warnings = append(r.warnings, s.buffers.Warnings...)
+	if s.catalog, err = r.querier.deps.Catalog.Snapshot(ctx, q); err != nil {
+		s.buffers.Release()
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	s.catalog.Segments = r.ownSegments(s.catalog.Segments)
+	s.records = uncommitted(s.buffers, s.catalog.Committed)
+	return s, nil
+}
+
+// ownSegments is the check of the last mile: what is not the org's is left out, counted and logged.
+func (r *run) ownSegments(segments []catalog.Segment) []catalog.Segment {
+	return slices.DeleteFunc(segments, func(s catalog.Segment) bool {
+		foreign := s.Org != r.request.Org
+		if foreign {
+			r.querier.metrics.foreign.Inc()
+			r.querier.deps.Logger.Error("a plan held a segment of another org; it was left out",
+				"org", string(r.request.Org), "segment", int64(s.ID), "segment_org", string(s.Org))
+		}
+		return foreign
+	})
+}
+
+// bind makes the plan and prunes the segments of each table.
+func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stream, s *state) ([]*table, error) {
+	known := make(map[catalog.StreamID]*stream, len(streams))
+	columns := make(map[catalog.StreamID][]catalog.Column, len(streams))
+	for _, x := range streams {
+		if known[x.ID] == nil {
+			known[x.ID] = newStream(x, s.catalog.Columns[x.ID], s.records[x.Dataset])
+			columns[x.ID] = known[x.ID].catalogColumns()
+		}
+	}
+	plan, err := q.Bind(ctx, sqlplan.Binding{Columns: columns, Now: r.now, Limit: r.request.Limit})
+	if err != nil {
+		return nil, err
+	}
+	r.plan = plan
+	r.stats.PrunedBy = make(map[string]int64)
+	tables := make([]*table, len(plan.Tables))
+	for i, t := range plan.Tables {
+		x := known[t.Stream.ID]
+		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Stream.Database])}
+		tables[i].segments = tables[i].prune(s.catalog.Segments, r.stats.PrunedBy)
+	}
+	return tables, nil
+}
+
+// check counts what the statement reads and refuses too much of it.
+func (r *run) check(tables []*table, s *state) error {
+	read := make(map[catalog.SegmentID]bool)
+	datasets := make(map[catalog.DatasetID]bool)
+	for _, t := range tables {
+		for _, x := range t.segments {
+			if !read[x.ID] {
+				read[x.ID] = true
+				r.stats.ScannedRows += x.Rows
+				r.stats.ScannedBytes += x.Bytes
+			}
+		}
+		datasets[t.stream.Dataset] = true
+	}
+	r.stats.Segments = len(read)
+	r.stats.SegmentsPruned = len(s.catalog.Segments) - len(read)
+	for d := range datasets {
+		for _, x := range s.records[d] {
+			r.stats.FreshRows += x.NumRows()
+		}
+	}
+	r.stats.ScannedRows += r.stats.FreshRows
+	if most := r.querier.opts.MaxScanRows; most > 0 && r.stats.ScannedRows > most {
+		return fault.New(fault.Invalid, "the statement would read %d rows, more than the limit of %d (querier.max_scan_rows); "+
+			"ask for a shorter time range or add conditions", r.stats.ScannedRows, most)
+	}
+	return nil
+}
+
+// createViews pins the files, copies the fresh rows and makes a view for each table of the plan.
+func (r *run) createViews(ctx context.Context, tables []*table, s *state) error {
+	paths, err := r.pin(ctx, tables)
+	if err != nil {
+		return err
+	}
+	loaded, err := r.loadFresh(ctx, tables, s)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := r.instance.Exec(ctx, t.viewSQL(paths, loaded[t.stream.Dataset])); err != nil {
+			return fmt.Errorf("make a view of stream %d: %w", t.stream.ID, err)
+		}
+	}
+	return nil
+}
+
+// pin fetches the files of all tables.
+func (r *run) pin(ctx context.Context, tables []*table) (map[catalog.SegmentID]string, error) {
+	var segments []catalog.Segment
+	paths := make(map[catalog.SegmentID]string)
+	for _, t := range tables {
+		for _, s := range t.segments {
+			if _, ok := paths[s.ID]; !ok {
+				paths[s.ID] = ""
+				segments = append(segments, s)
+			}
+		}
+	}
+	if len(segments) == 0 {
+		return paths, nil
+	}
+	local, unpin, err := r.querier.deps.Files.Pin(ctx, segments)
+	if err != nil {
+		return nil, fmt.Errorf("fetch data files: %w", err)
+	}
+	r.unpin = unpin
+	for i, s := range segments {
+		paths[s.ID] = local[i]
+	}
+	return paths, nil
+}
+
+// loadFresh copies the fresh rows of each dataset into one table, with what all references to it need.
+func (r *run) loadFresh(ctx context.Context, tables []*table, s *state) (map[catalog.DatasetID]*freshTable, error) {
+	filters := make(map[catalog.DatasetID]*freshFilter)
+	for _, t := range tables {
+		useful := t.time.Intersect(t.Table.Time)
+		f := filters[t.stream.Dataset]
+		if f == nil {
+			f = &freshFilter{time: useful, columns: make(map[string]bool)}
+			filters[t.stream.Dataset] = f
+		}
+		f.time = sqlplan.TimeRange{Start: min(f.time.Start, useful.Start), End: max(f.time.End, useful.End)}
+		for name := range t.wanted() {
+			f.columns[name] = true
+		}
+		if t.stream.isMetric() {
+			if f.metrics == nil {
+				f.metrics = make(map[string]bool)
+			}
+			f.metrics[t.stream.Name] = true
+		}
+	}
+	out := make(map[catalog.DatasetID]*freshTable)
+	for dataset, f := range filters {
+		t := &freshTable{name: "ms_fresh_" + strconv.FormatInt(int64(dataset), 10), filter: *f}
+		loaded, err := loadFresh(ctx, r.instance, t, s.records[dataset])
+		if err != nil {
+			return nil, err
+		}
+		out[dataset] = loaded
+	}
+	return out, nil
+}

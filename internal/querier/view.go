@@ -1,0 +1,252 @@
+package querier
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/sqlplan"
+)
+
+// table is one reference of a statement to a stream, and what its view reads.
+type table struct {
+	sqlplan.Table
+	stream   *stream
+	time     sqlplan.TimeRange // rows outside are hidden: the request's time and retention
+	segments []catalog.Segment // left after pruning
+}
+
+// variant is a column of a file or of a temporary table that holds the values of one type.
+type variant struct {
+	name string
+	typ  signal.Type
+}
+
+// columns returns the columns that the view shows: in the order of SELECT *, hidden ones last.
+func (t *table) columns() []column {
+	var out []column
+	for _, c := range t.stream.columns {
+		if t.Columns.All && !c.named || slices.Contains(t.Columns.Names, c.Physical) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (t *table) names(column string) bool { return slices.Contains(t.Columns.Names, column) }
+
+// wanted returns the logical names of the columns that the view reads.
+func (t *table) wanted() map[string]bool {
+	out := make(map[string]bool)
+	for _, c := range t.columns() {
+		if c.label {
+			out[signal.LabelsColumn] = true
+		} else {
+			out[c.Name] = true
+		}
+	}
+	if t.stream.isMetric() {
+		out[signal.MetricColumn] = true
+	}
+	return out
+}
+
+// viewSQL writes the view of a table: one SELECT for each group of files that have the needed columns in the same types, and one for
+// the fresh rows. All of them give the same columns in the same order.
+func (t *table) viewSQL(paths map[catalog.SegmentID]string, fresh *freshTable) string {
+	columns := t.columns()
+	var selects []string
+	for _, g := range t.groups(columns) {
+		selects = append(selects, t.selectFiles(columns, g, paths))
+	}
+	if fresh != nil {
+		selects = append(selects, t.selectFresh(columns, fresh))
+	}
+	if len(selects) == 0 {
+		selects = append(selects, t.selectNothing(columns))
+	}
+	return "CREATE TEMP VIEW " + ident(t.Name) + " AS " + strings.Join(selects, " UNION ALL ")
+}
+
+// group is files that one scan can read.
+type group struct {
+	segments []catalog.Segment
+	variants [][]variant // by column of the view
+	labels   string      // the files' column of label sets, if a column of the view is a label
+	nanos    bool
+	inside   bool // all rows are in the time range
+}
+
+// groups sorts the segments by what a scan must know of them.
+func (t *table) groups(columns []column) []*group {
+	byKey := make(map[string]*group)
+	var out []*group
+	for _, s := range t.segments {
+		g := &group{inside: s.MinTime >= t.time.Start && s.MaxTime < t.time.End, variants: make([][]variant, len(columns))}
+		var key strings.Builder
+		for i, c := range columns {
+			g.variants[i] = variantsOf(&s, c, t.stream.isMetric())
+			for _, v := range g.variants[i] {
+				fmt.Fprintf(&key, "%q %d,", v.name, v.typ)
+			}
+			key.WriteByte(';')
+		}
+		g.nanos = t.names(signal.NanosColumn) && slices.ContainsFunc(s.Columns, func(c catalog.SegmentColumn) bool {
+			return c.ID == 0 && c.Physical == signal.NanosColumn
+		})
+		fmt.Fprint(&key, g.nanos, g.inside)
+		if byKey[key.String()] == nil {
+			byKey[key.String()] = g
+			out = append(out, g)
+		}
+		have := byKey[key.String()]
+		have.segments = append(have.segments, s)
+	}
+	return out
+}
+
+// variantsOf returns the columns of a file that hold a column's values. The columns of metrics datasets are known by name, since
+// ids are those of a stream.
+func variantsOf(s *catalog.Segment, c column, metric bool) []variant {
+	field := c.Physical
+	if c.label {
+		field = signal.LabelsColumn
+	}
+	var out []variant
+	for _, x := range s.Columns {
+		if metric && x.Physical == field || !metric && x.ID == c.ID && c.ID != 0 {
+			out = append(out, variant{x.Physical, x.Type})
+		}
+	}
+	return out
+}
+
+func (t *table) selectFiles(columns []column, g *group, paths map[catalog.SegmentID]string) string {
+	items := []string{ident(signal.TimeColumn)}
+	for i, c := range columns {
+		items = append(items, item(c, g.variants[i]))
+	}
+	if t.names(signal.NanosColumn) {
+		nanos := "CAST(0 AS SMALLINT)"
+		if g.nanos {
+			nanos = ident(signal.NanosColumn)
+		}
+		items = append(items, nanos+" AS "+ident(signal.NanosColumn))
+	}
+	if t.names(signal.BlockColumn) {
+		items = append(items, ident(signal.BlockColumn))
+	}
+	files := make([]string, len(g.segments))
+	for i, s := range g.segments {
+		files[i] = literal(plainPath(paths[s.ID]))
+	}
+	from := "read_parquet([" + strings.Join(files, ", ") + "], hive_partitioning=false)"
+	return selectSQL(items, from, t.conditions(ident(signal.TimeColumn), ident(signal.MetricColumn), g.inside))
+}
+
+func (t *table) selectFresh(columns []column, f *freshTable) string {
+	items := []string{"t AS " + ident(signal.TimeColumn)}
+	for _, c := range columns {
+		name := c.Name
+		if c.label {
+			name = signal.LabelsColumn
+		}
+		items = append(items, item(c, f.variants(name)))
+	}
+	if t.names(signal.NanosColumn) {
+		nanos := "CAST(0 AS SMALLINT)"
+		if f.nanos != "" {
+			nanos = "coalesce(" + f.nanos + ", " + nanos + ")"
+		}
+		items = append(items, nanos+" AS "+ident(signal.NanosColumn))
+	}
+	if t.names(signal.BlockColumn) {
+		items = append(items, "CAST(NULL AS BIGINT) AS "+ident(signal.BlockColumn))
+	}
+	metric := "NULL"
+	if v := f.variants(signal.MetricColumn); len(v) > 0 {
+		metric = ident(v[0].name)
+	}
+	return selectSQL(items, ident(f.name), t.conditions("t", metric, false))
+}
+
+func (t *table) selectNothing(columns []column) string {
+	items := []string{"CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS " + ident(signal.TimeColumn)}
+	for _, c := range columns {
+		items = append(items, item(c, nil))
+	}
+	if t.names(signal.NanosColumn) {
+		items = append(items, "CAST(NULL AS SMALLINT) AS "+ident(signal.NanosColumn))
+	}
+	if t.names(signal.BlockColumn) {
+		items = append(items, "CAST(NULL AS BIGINT) AS "+ident(signal.BlockColumn))
+	}
+	return "SELECT " + strings.Join(items, ", ") + " WHERE false"
+}
+
+// conditions hide rows: other metrics of the dataset, and what is outside the time range.
+func (t *table) conditions(time, metric string, inside bool) []string {
+	var out []string
+	if t.stream.isMetric() {
+		out = append(out, metric+" = "+literal(t.stream.Name))
+	}
+	if !inside && t.time.Start != sqlplan.MinTime {
+		out = append(out, time+" >= "+moment(t.time.Start))
+	}
+	if !inside && t.time.End != sqlplan.MaxTime {
+		out = append(out, time+" < "+moment(t.time.End))
+	}
+	return out
+}
+
+func selectSQL(items []string, from string, where []string) string {
+	s := "SELECT " + strings.Join(items, ", ") + " FROM " + from
+	if len(where) > 0 {
+		s += " WHERE " + strings.Join(where, " AND ")
+	}
+	return s
+}
+
+// item writes a column of the view in its type of today.
+func item(c column, variants []variant) string {
+	expr := "CAST(NULL AS " + sqlType(c.typ) + ")"
+	switch {
+	case len(variants) > 0 && c.label:
+		expr = labelOf(ident(variants[0].name), c.Name)
+	case len(variants) == 1:
+		expr = castSQL(variants[0], c.typ)
+	case len(variants) > 1:
+		casts := make([]string, len(variants))
+		for i, v := range variants {
+			casts[i] = castSQL(v, c.typ)
+		}
+		expr = "coalesce(" + strings.Join(casts, ", ") + ")"
+	}
+	if expr == ident(c.Physical) {
+		return expr
+	}
+	return expr + " AS " + ident(c.Physical)
+}
+
+func castSQL(v variant, to signal.Type) string {
+	if v.typ == to {
+		return ident(v.name)
+	}
+	return "CAST(" + ident(v.name) + " AS " + sqlType(to) + ")"
+}
+
+// moment writes microseconds since the epoch.
+func moment(micros int64) string { return "make_timestamptz(" + strconv.FormatInt(micros, 10) + ")" }
+
+// ident quotes an identifier, literal a text.
+func ident(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// plainPath writes a path so that the engine takes none of its characters for a pattern: an org's id may contain a star.
+func plainPath(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}
