@@ -44,7 +44,13 @@ func exec(ctx context.Context, db conn, statement string, args ...any) (int64, e
 	return tag.RowsAffected(), err
 }
 
-func scanSegment(row pgx.CollectableRow) (s catalog.Segment, err error) {
+// segmentScanner returns a scan of segments for one answer.
+func segmentScanner() func(row pgx.CollectableRow) (catalog.Segment, error) {
+	var columns rules.ColumnDecoder
+	return func(row pgx.CollectableRow) (catalog.Segment, error) { return scanSegment(row, &columns) }
+}
+
+func scanSegment(row pgx.CollectableRow, decoder *rules.ColumnDecoder) (s catalog.Segment, err error) {
 	var (
 		columns string
 		retired *time.Time
@@ -58,6 +64,6 @@ func scanSegment(row pgx.CollectableRow) (s catalog.Segment, err error) {
 	if retired != nil {
 		s.Retired = retired.UTC()
 	}
-	s.Columns, err = rules.DecodeColumns(columns)
+	s.Columns, err = decoder.Decode(columns)
 	return s, err
 }

@@ -17,7 +17,7 @@ func (c *Catalog) Snapshot(ctx context.Context, q catalog.SnapshotQuery) (s cata
 		s = rules.NewSnapshot(q)
 		b := &pgx.Batch{}
 		b.Queue(sqlSnapshotSegments, nonNil(q.Datasets), q.Start, q.End).Query(func(rows pgx.Rows) (err error) {
-			s.Segments, err = pgx.AppendRows(s.Segments, rows, scanSegment)
+			s.Segments, err = pgx.AppendRows(s.Segments, rows, segmentScanner())
 			return err
 		})
 		queueSequences(b, q, &s)
@@ -119,7 +119,7 @@ func scanDataset(row pgx.CollectableRow) (d catalog.Dataset, err error) {
 // Retired implements catalog.Segments.
 func (c *Catalog) Retired(ctx context.Context, before time.Time, limit int) (out []catalog.Segment, err error) {
 	err = c.read(ctx, "list retired segments", func(ctx context.Context, db conn) error {
-		out, err = query(ctx, db, scanSegment, sqlRetired, before, limit)
+		out, err = query(ctx, db, segmentScanner(), sqlRetired, before, limit)
 		return err
 	})
 	return out, err

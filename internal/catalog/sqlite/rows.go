@@ -50,7 +50,13 @@ func array[T any](items []T) (string, error) {
 	return string(text), nil
 }
 
-func scanSegment(rows *sql.Rows) (s catalog.Segment, err error) {
+// segmentScanner returns a scan of segments for one answer.
+func segmentScanner() func(rows *sql.Rows) (catalog.Segment, error) {
+	var columns rules.ColumnDecoder
+	return func(rows *sql.Rows) (catalog.Segment, error) { return scanSegment(rows, &columns) }
+}
+
+func scanSegment(rows *sql.Rows, decoder *rules.ColumnDecoder) (s catalog.Segment, err error) {
 	var (
 		columns string
 		created int64
@@ -65,7 +71,7 @@ func scanSegment(rows *sql.Rows) (s catalog.Segment, err error) {
 	if retired.Valid {
 		s.Retired = moment(retired.Int64)
 	}
-	s.Columns, err = rules.DecodeColumns(columns)
+	s.Columns, err = decoder.Decode(columns)
 	return s, err
 }
 

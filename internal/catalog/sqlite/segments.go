@@ -23,7 +23,7 @@ func (c *Catalog) Snapshot(ctx context.Context, q catalog.SnapshotQuery) (s cata
 	}
 	err = c.read(ctx, "snapshot", func(tx *sql.Tx) error {
 		s = rules.NewSnapshot(q)
-		if s.Segments, err = query(ctx, tx, scanSegment, sqlSnapshotSegments, datasets, q.Start, q.End); err != nil {
+		if s.Segments, err = query(ctx, tx, segmentScanner(), sqlSnapshotSegments, datasets, q.Start, q.End); err != nil {
 			return err
 		}
 		return readSequences(ctx, tx, &s, datasets, streams)
@@ -111,7 +111,7 @@ func (c *Catalog) Datasets(ctx context.Context, org tenant.ID) (out []catalog.Da
 // Retired implements catalog.Segments.
 func (c *Catalog) Retired(ctx context.Context, before time.Time, limit int) (out []catalog.Segment, err error) {
 	err = c.read(ctx, "list retired segments", func(tx *sql.Tx) error {
-		out, err = query(ctx, tx, scanSegment, sqlRetired, before.UnixMicro(), limit)
+		out, err = query(ctx, tx, segmentScanner(), sqlRetired, before.UnixMicro(), limit)
 		return err
 	})
 	return out, err

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"unicode/utf8"
@@ -34,34 +33,6 @@ func EncodeColumns(columns []catalog.SegmentColumn) (string, error) {
 	}
 	return string(text), nil
 }
-
-// DecodeColumns reads what EncodeColumns wrote.
-func DecodeColumns(text string) ([]catalog.SegmentColumn, error) {
-	var stored []storedColumn
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return nil, fault.Wrap(fault.Corrupt, err, "decode a segment's columns")
-	}
-	if len(stored) == 0 {
-		return nil, nil
-	}
-	columns := make([]catalog.SegmentColumn, len(stored))
-	for i := range stored {
-		columns[i] = stored[i].SegmentColumn
-		if !stored[i].Base64 {
-			continue
-		}
-		for _, bound := range []*string{&columns[i].Min, &columns[i].Max} {
-			raw, err := base64.StdEncoding.DecodeString(*bound)
-			if err != nil {
-				return nil, fault.Wrap(fault.Corrupt, err, "decode a segment's column bounds")
-			}
-			*bound = string(raw)
-		}
-	}
-	return columns, nil
-}
-
-func encode64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 // EncodeOptions returns the stored form of options.
 func EncodeOptions(options map[string]string) (string, error) {

@@ -79,7 +79,7 @@ func FuzzColumnsRoundTrip(f *testing.F) {
 		text, err := rules.EncodeColumns(want)
 		require.NoError(t, err)
 		require.NotContains(t, text, "\x00")
-		got, err := rules.DecodeColumns(text)
+		got, err := new(rules.ColumnDecoder).Decode(text)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -96,13 +96,18 @@ func TestStoredColumns(t *testing.T) {
 	text, err := rules.EncodeColumns(columns)
 	require.NoError(t, err)
 	require.JSONEq(t, stored, text)
-	got, err := rules.DecodeColumns(stored)
+	var d rules.ColumnDecoder
+	got, err := d.Decode(stored)
 	require.NoError(t, err)
 	require.Equal(t, columns, got)
 	for _, damaged := range []string{"", "{", `[{"i":"x"}]`, `[{"a":"!","b":true}]`} {
-		_, err := rules.DecodeColumns(damaged)
+		_, err := d.Decode(damaged)
 		require.True(t, fault.Is(err, fault.Corrupt), "%q: %v", damaged, err)
 	}
+	again, err := d.Decode(stored)
+	require.NoError(t, err, "damage leaves the decoder usable")
+	require.Equal(t, columns, again)
+	require.Equal(t, columns, got, "what was decoded does not change with the decoder")
 }
 
 func BenchmarkDecodeColumns(b *testing.B) {
@@ -116,8 +121,10 @@ func BenchmarkDecodeColumns(b *testing.B) {
 	text, err := rules.EncodeColumns(columns)
 	require.NoError(b, err)
 	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	var d rules.ColumnDecoder
 	for b.Loop() {
-		if _, err := rules.DecodeColumns(text); err != nil {
+		if _, err := d.Decode(text); err != nil {
 			b.Fatal(err)
 		}
 	}
