@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -153,7 +154,8 @@ func (l *logDecoder) write() {
 	r, w := &l.rec, &l.row
 	w.begin()
 	w.setValue(columnMessage, r.body)
-	w.setText(columnLevel, l.level())
+	w.text = l.level(w.text[:0])
+	w.setText(columnLevel, w.text)
 	w.setCount(columnSeverity, uint64(r.severity)) //nolint:gosec // two's complement
 	l.timestamp(columnObserved, r.observed)
 	w.setID(columnTraceID, r.traceID)
@@ -166,14 +168,27 @@ func (l *logDecoder) write() {
 	l.finish(l.received(r.time, r.observed))
 }
 
-// level returns the severity's text in lower case, else the name of its number's range; nil when neither is known.
-func (l *logDecoder) level() []byte {
+// level appends the severity's text in lower case, else the name of its number's range; nothing when neither is known.
+func (l *logDecoder) level(dst []byte) []byte {
 	if len(l.rec.level) > 0 {
-		return bytes.ToLower(l.rec.level)
+		return appendLower(dst, l.rec.level)
 	}
 	names := [...]string{"trace", "debug", "info", "warn", "error", "fatal"}
 	if s := l.rec.severity; s >= 1 && s <= 24 {
-		return []byte(names[(s-1)/4])
+		return append(dst, names[(s-1)/4]...)
 	}
-	return nil
+	return dst
+}
+
+func appendLower(dst, s []byte) []byte {
+	for i, c := range s {
+		switch {
+		case c >= utf8.RuneSelf:
+			return append(dst, bytes.ToLower(s[i:])...)
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
 }

@@ -57,6 +57,16 @@ func (w *row) setID(name string, id []byte) {
 	}
 }
 
+// setEnum writes the name of an enum's value, or its number when it has none.
+func (w *row) setEnum(name string, n int32, names ...string) {
+	if n >= 0 && int(n) < len(names) {
+		w.text = append(w.text[:0], names[n]...)
+	} else {
+		w.text = strconv.AppendInt(w.text[:0], int64(n), 10)
+	}
+	w.setText(name, w.text)
+}
+
 func (w *row) setJSON(name string, v []byte) {
 	if len(v) > 0 {
 		w.b.SetJSON(w.b.OwnColumn(name), v)

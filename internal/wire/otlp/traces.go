@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	"strconv"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/millstream/millstream/internal/signal"
@@ -291,12 +289,12 @@ func (s *spanDecoder) write() {
 	w.setID(columnSpanID, x.spanID)
 	w.setID(columnParentID, x.parentID)
 	w.setText(columnName, x.name)
-	w.setText(columnKind, enumText(x.kind, "unspecified", "internal", "server", "client", "producer", "consumer"))
+	w.setEnum(columnKind, x.kind, "unspecified", "internal", "server", "client", "producer", "consumer")
 	s.timestamp(columnEnd, x.end)
 	if x.start != 0 && x.end != 0 {
 		w.b.SetInt64(w.b.OwnColumn(columnDuration), int64(x.end-x.start)) //nolint:gosec // negative when the clock went back
 	}
-	w.setText(columnStatusCode, enumText(x.status, "unset", "ok", "error"))
+	w.setEnum(columnStatusCode, x.status, "unset", "ok", "error")
 	w.setText(columnStatusText, x.statusText)
 	w.setText(columnTraceState, x.traceState)
 	w.setJSON(columnEvents, s.events.text())
@@ -315,12 +313,4 @@ func missingID(x *span) string {
 		return "trace id, or one of zeros"
 	}
 	return "span id, or one of zeros"
-}
-
-// enumText returns the name of an enum's value, or its number when it has none.
-func enumText(n int32, names ...string) []byte {
-	if n >= 0 && int(n) < len(names) {
-		return []byte(names[n])
-	}
-	return strconv.AppendInt(nil, int64(n), 10)
 }
