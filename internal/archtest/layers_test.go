@@ -33,8 +33,8 @@ var layers = []layer{
 	{
 		name: "platform",
 		packages: []string{
-			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/cluster",
-			"internal/quota", "internal/wire", "internal/lifecycle", "internal/telemetry",
+			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
+			"internal/cluster", "internal/quota", "internal/wire", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},
 		why:     "platform packages stand beside each other",
@@ -95,12 +95,13 @@ var layers = []layer{
 
 // peers lists imports inside one layer: a value of another value, or the contract of another part.
 var peers = map[string][]string{
-	"internal/tenant":   {"internal/fault"},
-	"internal/signal":   {"internal/fault", "internal/tenant", "internal/words"},
-	"internal/columnar": {"internal/catalog"},
-	"internal/fresh":    {"internal/catalog"},
-	"internal/wire":     {"internal/telemetry"},
-	"internal/cluster":  {"internal/telemetry"},
+	"internal/tenant":    {"internal/fault"},
+	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
+	"internal/columnar":  {"internal/catalog"},
+	"internal/fresh":     {"internal/catalog"},
+	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
+	"internal/wire":      {"internal/telemetry"},
+	"internal/cluster":   {"internal/telemetry"},
 }
 
 // restricted lists packages that only some may import, tests included.

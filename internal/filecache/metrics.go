@@ -1,0 +1,31 @@
+package filecache
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	bytes     prometheus.Gauge
+	hits      prometheus.Counter
+	fetched   prometheus.Counter
+	failures  prometheus.Counter
+	evictions prometheus.Counter
+}
+
+// newMetrics registers the cache's metrics; a nil reg registers nothing.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Namespace: "millstream", Subsystem: "file_cache", Name: name, Help: help})
+	}
+	return &metrics{
+		bytes: f.NewGauge(prometheus.GaugeOpts{
+			Namespace: "millstream", Subsystem: "file_cache", Name: "bytes", Help: "Bytes of copies, those being fetched included.",
+		}),
+		hits:      counter("hits_total", "Files that were there when a plan asked for them."),
+		fetched:   counter("fetched_bytes_total", "Bytes fetched from the object store."),
+		failures:  counter("failures_total", "Fetches that failed."),
+		evictions: counter("evictions_total", "Copies dropped to make room."),
+	}
+}
