@@ -1,0 +1,83 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestSizesReadBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(0, 1<<62).Draw(t, "n") &^ (1<<rapid.IntRange(0, 61).Draw(t, "zeros") - 1)
+		shown := showSize(n)
+		if shown[0] == '"' {
+			shown = shown[1 : len(shown)-1]
+		}
+		got, err := parseSize(shown)
+		require.NoError(t, err)
+		require.Equal(t, n, got)
+	})
+}
+
+func TestDurationsReadBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Range(0, 1<<43).Draw(t, "ms")) * time.Millisecond
+		got, err := parseDuration(showDuration(d))
+		require.NoError(t, err)
+		require.Equal(t, d, got)
+	})
+	for _, text := range []string{"", "1", "m", "1m1h", "1.5h", "-1m", "1x", "10m ", "1ms1s"} {
+		_, err := parseDuration(text)
+		require.Error(t, err, text)
+	}
+}
+
+func TestVariablesAreDistinct(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, k := range newConfig().keys {
+		require.Empty(t, seen[k.env()], "%s and %s share a variable", k.path, seen[k.env()])
+		seen[k.env()] = k.path
+		require.NotEmpty(t, k.doc)
+		require.NotEmpty(t, k.kind)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"roles", "role", 1}, {"kitten", "sitting", 3}} {
+		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
+		require.Equal(t, c.want, distance(c.b, c.a), "%s %s", c.b, c.a)
+	}
+}
+
+// FuzzSources looks for texts that make reading panic, or settings that are accepted but not checked.
+func FuzzSources(f *testing.F) {
+	f.Add("[node]\nroles = [\"router\"]\n", "MS_NODE_ID", "a")
+	f.Add("a.b.c = {d = [{e = 1}]}\n[[node]]\nx=1", "MS_NODE_ROLES", "[\"a\", 1]")
+	f.Add("log = {level = \"info\"}\n'node.id' = 1", "MS_QUERIER_MEMORY_LIMIT", "1GiB")
+	f.Fuzz(func(t *testing.T, text, name, value string) {
+		c := newConfig()
+		faults := c.readFile("f", []byte(text))
+		more, _ := c.readEnv([]string{name + "=" + value})
+		if len(faults)+len(more) > 0 {
+			return
+		}
+		if c.Node.DataDir == "" {
+			c.Node.DataDir = "x"
+		}
+		for _, k := range c.keys {
+			require.NotEmpty(t, k.show(), k.path)
+		}
+		_ = c.derive(Sources{Machine: Machine{Host: "h", Cores: 1, Memory: 1 << 30}})
+		_ = c.check()
+		_ = c.warn()
+	})
+}

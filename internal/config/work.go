@@ -1,0 +1,79 @@
+package config
+
+import "time"
+
+// Intake is how rows are taken.
+type Intake struct {
+	FlushInterval   time.Duration
+	BufferMaxSize   int64 // bytes of one stream
+	BufferMemoryMax int64 // bytes of all streams
+	MaxBodySize     int64 // bytes, inflated
+}
+
+func (i *Intake) declare(d *declarer) {
+	d.ticks(&i.FlushInterval, "flush_interval_secs", time.Second, 30*time.Second, "Rows become a file after so long at the latest.")
+	d.size(&i.BufferMaxSize, "buffer_max_size", 32*mib, "A stream's rows become a file when they take so much memory.")
+	d.size(&i.BufferMemoryMax, "buffer_memory_max", 128*mib, "Memory of all rows that are not in files yet. Writes wait at it, then get 503.")
+	d.size(&i.MaxBodySize, "max_body_size", 64*mib,
+		"Largest inflated body of a request that is decoded as a whole (all but JSON lines). Larger: 413. OTLP/gRPC messages: half.")
+}
+
+// Querier is how queries are answered.
+type Querier struct {
+	Concurrency   int           // queries at once
+	MemoryLimit   int64         // bytes of all running queries
+	Timeout       time.Duration // of one query
+	MaxScanRows   int64         // 0 = no limit
+	WarmInstances int           // idle engine instances
+	BufferTimeout time.Duration // for one writer's fresh rows
+	TempMaxSize   int64         // bytes of spilled data of all running queries
+}
+
+func (q *Querier) declare(d *declarer) {
+	count(d, &q.Concurrency, "concurrency", 0, "Queries that run at once; the others wait. 0: the number of cores, at least 2.")
+	d.size(&q.MemoryLimit, "memory_limit", 0,
+		"Memory of the SQL engine for all running queries, divided evenly. 0: a quarter of the machine or container.")
+	d.ticks(&q.Timeout, "timeout_secs", time.Second, time.Minute, "A query that runs longer ends with 504.")
+	count(d, &q.MaxScanRows, "max_scan_rows", 0, "A query that would read more rows is refused. 0: no limit.")
+	count(d, &q.WarmInstances, "warm_instances", 16, "Idle engine instances that are kept, about 3 MB each.")
+	d.ticks(&q.BufferTimeout, "buffer_timeout_ms", time.Millisecond, time.Second,
+		"A writer that does not give its fresh rows within so long is named in the answer's warnings.")
+	d.size(&q.TempMaxSize, "temp_max_size", 10*gib, "Disk that running queries may spill to, below node.data_dir. 0: none.")
+}
+
+// Compactor is how files are kept in order.
+type Compactor struct {
+	Interval            time.Duration
+	TargetSize          int64 // bytes
+	MemoryLimit         int64 // bytes
+	MaxConcurrentGroups int
+	Retention           time.Duration // 0 = keep
+	DeletionGrace       time.Duration
+}
+
+func (c *Compactor) declare(d *declarer) {
+	d.ticks(&c.Interval, "interval_secs", time.Second, time.Minute, "How often files are looked over.")
+	d.size(&c.TargetSize, "target_size", 256*mib, "Files are merged up to this size.")
+	d.size(&c.MemoryLimit, "memory_limit", 256*mib, "Memory of the SQL engine for merging.")
+	count(d, &c.MaxConcurrentGroups, "max_concurrent_groups", 4, "Merges at once on this node.")
+	d.ticks(&c.Retention, "retention_days", day, 0, "Rows older than so many days are dropped. 0: kept. The shortest of all retentions counts.")
+	d.ticks(&c.DeletionGrace, "deletion_grace_secs", time.Second, time.Hour,
+		"Objects that nothing refers to are deleted after so long. Longer than the longest query.")
+}
+
+// Limits are the defaults of every org's limits. They bear Loki's names.
+type Limits struct {
+	MaxLineSize         int64 // bytes
+	CreationGracePeriod time.Duration
+	MaxColumns          int
+	RetentionPeriod     time.Duration
+	QueryTimeout        time.Duration
+}
+
+func (l *Limits) declare(d *declarer) {
+	d.size(&l.MaxLineSize, "max_line_size", mib, "Longest line or record in bytes; a longer one is refused, the rest of its request is not.")
+	d.duration(&l.CreationGracePeriod, "creation_grace_period", 10*time.Minute, "Rows further in the future are refused.")
+	count(d, &l.MaxColumns, "max_columns_per_stream", 1000, "Columns of a stream; fields beyond go to one JSON column.")
+	d.duration(&l.RetentionPeriod, "retention_period", 0, "Rows older than this are dropped. 0: kept.")
+	d.duration(&l.QueryTimeout, "query_timeout", time.Minute, "A query of the org that runs longer ends with 504.")
+}
