@@ -85,12 +85,7 @@ func (a *api) parseQuery(r *http.Request) (q Query, format answer.Format, err er
 	if format, err = answer.ParseAccept(r.Header.Get("Accept")); err != nil {
 		return q, format, err
 	}
-	var body queryBody
-	if r.Method == http.MethodPost && !isForm(r) {
-		body, err = decodeQuery(r)
-	} else {
-		body, err = formQuery(r)
-	}
+	body, err := readQuery(r)
 	if err != nil {
 		return q, format, err
 	}
@@ -106,24 +101,45 @@ func (a *api) parseQuery(r *http.Request) (q Query, format answer.Format, err er
 	return q, format, err
 }
 
-func isForm(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
-}
-
-func decodeQuery(r *http.Request) (queryBody, error) {
-	var body queryBody
-	if err := checkParameters(r.URL.Query(), "format", "database"); err != nil {
-		return body, err
+// readQuery reads the request in the form that it has: parameters of a GET, a JSON object, plain SQL, or a form. A body that begins
+// with a brace is JSON whatever its type says, since curl calls everything a form.
+func readQuery(r *http.Request) (queryBody, error) {
+	if r.Method != http.MethodPost {
+		return formQuery(r.URL.Query())
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxStatementBytes+1))
 	if err != nil {
-		return body, fault.Wrap(fault.Invalid, err, "read the request")
+		return queryBody{}, fault.Wrap(fault.Invalid, err, "read the request")
 	}
 	if len(data) > maxStatementBytes {
-		return body, fault.New(fault.TooLarge, "the request is larger than %d bytes", maxStatementBytes)
+		return queryBody{}, fault.New(fault.TooLarge, "the request is larger than %d bytes", maxStatementBytes)
 	}
-	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); media == "application/sql" || media == "text/plain" {
-		return queryBody{Statement: string(data), Database: r.URL.Query().Get("database")}, nil
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(string(data)), "{"):
+		return decodeQuery(r.URL.Query(), data)
+	case media == "application/sql", media == "text/plain":
+		body, err := formQuery(r.URL.Query())
+		body.Statement = string(data)
+		return body, err
+	case media == "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(data))
+		if err != nil {
+			return queryBody{}, fault.Wrap(fault.Invalid, err, "read the form")
+		}
+		for name, values := range r.URL.Query() {
+			form[name] = append(form[name], values...)
+		}
+		return formQuery(form)
+	default:
+		return decodeQuery(r.URL.Query(), data)
+	}
+}
+
+func decodeQuery(parameters url.Values, data []byte) (queryBody, error) {
+	var body queryBody
+	if err := checkParameters(parameters, "format", "database"); err != nil {
+		return body, err
 	}
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.DisallowUnknownFields()
@@ -131,19 +147,14 @@ func decodeQuery(r *http.Request) (queryBody, error) {
 		return body, fault.Wrap(fault.Invalid, err, "the request is no query object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if body.Database == "" {
-		body.Database = r.URL.Query().Get("database")
+		body.Database = parameters.Get("database")
 	}
 	return body, nil
 }
 
 // formQuery reads the parameters of a GET or of a form.
-func formQuery(r *http.Request) (queryBody, error) {
+func formQuery(v url.Values) (queryBody, error) {
 	var body queryBody
-	r.Body = http.MaxBytesReader(nil, r.Body, maxStatementBytes)
-	if err := r.ParseForm(); err != nil {
-		return body, fault.Wrap(fault.Invalid, err, "read the form")
-	}
-	v := r.Form
 	if err := checkParameters(v, "language", "statement", "query", "sql", "database", "db", "start", "end", "step", "limit", "format"); err != nil {
 		return body, err
 	}

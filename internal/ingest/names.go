@@ -11,6 +11,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // names remembers the streams that the catalog has registered, so that writes to known streams need no catalog.
@@ -161,11 +162,11 @@ func (n *names) forget(dataset catalog.DatasetID) {
 
 // ForgetDatabase makes the next write to any stream of the database ask the catalog again. Whoever drops a database calls it on
 // this node; other nodes learn of it by the outcome of their next commit.
-func (g *Ingest) ForgetDatabase(match func(signal.Stream) bool) {
+func (g *Ingest) ForgetDatabase(org tenant.ID, database string) {
 	g.names.mu.Lock()
 	defer g.names.mu.Unlock()
 	for s, k := range g.names.mu.streams {
-		if match(s) {
+		if s.Org == org && s.Database == database {
 			delete(g.names.mu.streams, s)
 			delete(g.names.mu.byID, k.ID)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/clock"
@@ -14,6 +15,7 @@ import (
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire"
+	"github.com/millstream/millstream/internal/wire/esbulk"
 	"github.com/millstream/millstream/internal/wire/jsonl"
 	"github.com/millstream/millstream/internal/wire/otlp"
 )
@@ -182,4 +184,28 @@ func (e *PartialError) Unwrap() error {
 		e.Stored, e.Settled, fault.Message(e.Err))
 	f.RetryAfter = fault.RetryAfter(e.Err)
 	return f
+}
+
+// Bulk writes an Elasticsearch bulk request. The target's Stream is the index of actions that name none; it may be empty. Every
+// item tells its own fate.
+func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding string) (esbulk.Response, error) {
+	t.Signal = signal.Logs
+	check := t
+	check.Stream = orDefault(t.Stream, "index")
+	stream, err := check.Check()
+	if err != nil {
+		return esbulk.Response{}, err
+	}
+	r, err := Inflate(body, encoding, f.limits.MaxBodyBytes, f.limits.MaxBodyBytes)
+	if err != nil {
+		return esbulk.Response{}, err
+	}
+	defer r.Close() //nolint:errcheck // a reader
+	req := esbulk.Request{Org: t.Org, Database: stream.Database, Index: t.Stream, NewID: func() string { return ulid.Make().String() }}
+	response, err := esbulk.Decode(r, req, f.options(), func(b *signal.Batch) error {
+		defer b.Release()
+		return f.writer.Write(ctx, b)
+	})
+	f.count(response.Result)
+	return response, err
 }

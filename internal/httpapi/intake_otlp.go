@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire/otlp"
+)
+
+// otlp adds OTLP/HTTP under its usual paths and under the intake prefix.
+func (a *api) otlp(r chi.Router) {
+	for _, s := range signal.All() {
+		handler := a.export(s)
+		r.Post("/v1/"+s.String(), handler)
+		r.Post("/api/v1/intake/otlp/v1/"+s.String(), handler)
+	}
+}
+
+// export takes an export request of one signal and answers in the request's encoding.
+func (a *api) export(s signal.Signal) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		enc, err := otlp.ParseContentType(r.Header.Get("Content-Type"))
+		if err != nil {
+			writeError(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", enc.ContentType())
+		body, err := a.exportBody(r, s, enc)
+		if err != nil {
+			w.WriteHeader(errorStatus(w, r, err))
+			_, _ = w.Write(otlp.Failure(enc, err)) // the client may have left
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(body)
+	}
+}
+
+// exportBody stores the request's records and returns the body of the answer.
+func (a *api) exportBody(r *http.Request, s signal.Signal, enc otlp.Encoding) ([]byte, error) {
+	t, err := a.target(r)
+	if err != nil {
+		return nil, err
+	}
+	t.Signal = s
+	body, err := a.Front.ReadAll(r.Body, r.Header.Get("Content-Encoding"))
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.Front.OTLP(r.Context(), t, body, enc)
+	if err != nil {
+		return nil, err
+	}
+	return otlp.Success(enc, s, result), nil
+}
