@@ -19,31 +19,43 @@ const (
 	splitBytes     = 16   // of memory for every byte of a text that is split, at worst
 	elementBytes   = 10
 	padBytes       = 4 // of a character
+	// patternCost makes guard_room refuse patterns beyond 4 KiB: long ones overflow RE2's automaton and cost text times pattern.
+	patternCost = MaxValueBytes / 4096
 )
 
 // macroStatements returns the statements that create the trusted macros of an instance, over the guards of guard.go. Most mention every
 // argument once, because an argument is text that is copied into each mention.
 func macroStatements() []string {
 	return append(variadicMacros(), []string{
-		macro("ms_join(a, b)", "ms_guard_text(a || b)"),
+		macro("ms_join(a, b)", "ms_guard_sum(CAST(a AS VARCHAR), CAST(b AS VARCHAR)) || b"),
 		macro("ms_lpad(s, n, p)", "lpad(s, CAST(ms_guard_count(n, %d) AS INTEGER), p)", padBytes),
 		macro("ms_rpad(s, n, p)", "rpad(s, CAST(ms_guard_count(n, %d) AS INTEGER), p)", padBytes),
 		macro("ms_repeat(s, n)", "repeat(ms_guard_room(s, n), n)"),
 		macro("ms_replace(s, f, t)", "replace(ms_guard_replace(s, f, t), f, t)"),
 		macro("ms_string_split(s, p)", "string_split(ms_guard_room(s, %d), p)", splitBytes),
 		macro("ms_split_part(s, p, n)", "split_part(ms_guard_room(s, %d), p, n)", splitBytes),
-		macro("ms_regexp_split(s, p)", "string_split_regex(ms_guard_room(s, %d), p)", splitBytes),
+		macro("ms_regexp_split(s, p)", "string_split_regex(ms_guard_room(s, %d), ms_guard_room(p, %d))", splitBytes, patternCost),
+		overloads("ms_regexp_matches",
+			macroBody("(s, p)", "regexp_matches(s, ms_guard_room(p, %d))", patternCost),
+			macroBody("(s, p, o)", "regexp_matches(s, ms_guard_room(p, %d), o)", patternCost)),
+		overloads("ms_regexp_full_match",
+			macroBody("(s, p)", "regexp_full_match(s, ms_guard_room(p, %d))", patternCost),
+			macroBody("(s, p, o)", "regexp_full_match(s, ms_guard_room(p, %d), o)", patternCost)),
+		overloads("ms_regexp_extract",
+			macroBody("(s, p)", "regexp_extract(s, ms_guard_room(p, %d))", patternCost),
+			macroBody("(s, p, g)", "regexp_extract(s, ms_guard_room(p, %d), g)", patternCost),
+			macroBody("(s, p, g, o)", "regexp_extract(s, ms_guard_room(p, %d), g, o)", patternCost)),
 		overloads("ms_regexp_extract_all",
-			macroBody("(s, p)", "regexp_extract_all(ms_guard_room(s, %d), p)", splitBytes),
-			macroBody("(s, p, g)", "regexp_extract_all(ms_guard_room(s, %d), p, g)", splitBytes),
-			macroBody("(s, p, g, o)", "regexp_extract_all(ms_guard_room(s, %d), p, g, o)", splitBytes)),
+			macroBody("(s, p)", "regexp_extract_all(ms_guard_room(s, %d), ms_guard_room(p, %d))", splitBytes, patternCost),
+			macroBody("(s, p, g)", "regexp_extract_all(ms_guard_room(s, %d), ms_guard_room(p, %d), g)", splitBytes, patternCost),
+			macroBody("(s, p, g, o)", "regexp_extract_all(ms_guard_room(s, %d), ms_guard_room(p, %d), g, o)", splitBytes, patternCost)),
 		overloads("ms_regexp_replace",
-			macroBody("(s, p, r)", "regexp_replace(ms_guard_room(s, 1 + strlen(r)), p, r)"),
-			macroBody("(s, p, r, o)", "regexp_replace(ms_guard_room(s, 1 + strlen(r)), p, r, o)")),
+			macroBody("(s, p, r)", "regexp_replace(ms_guard_room(s, 1 + strlen(r)), ms_guard_room(p, %d), r)", patternCost),
+			macroBody("(s, p, r, o)", "regexp_replace(ms_guard_room(s, 1 + strlen(r)), ms_guard_room(p, %d), r, o)", patternCost)),
 		macro("ms_regexp_escape(s)", "regexp_escape(ms_guard_room(s, 2))"),
-		macro("ms_to_base64(s)", "ms_guard_text(to_base64(s))"),
-		macro("ms_bin(s)", "ms_guard_text(bin(s))"),
-		macro("ms_hex(s)", "ms_guard_text(hex(s))"),
+		macro("ms_to_base64(s)", "to_base64(ms_guard_room(s, 2))"),
+		macro("ms_bin(s)", "bin(ms_guard_digits(s, 8))"),
+		macro("ms_hex(s)", "hex(ms_guard_digits(s, 2))"),
 		macro("ms_url_encode(s)", "url_encode(ms_guard_room(s, 3))"),
 		macro("ms_strftime(t, f)", "strftime(t, ms_guard_room(f, %d))", MaxValueBytes/maxFormatBytes),
 		macro("ms_strptime(s, f)", "strptime(ms_guard_room(s, %d), f)", MaxValueBytes/maxFormatBytes),
@@ -86,11 +98,13 @@ func variadicMacros() []string {
 	}
 	var concat, concatWS, format, printf []string
 	for n := 1; n <= maxVariadic; n++ {
-		list := strings.Join(names[:n], ", ")
-		concat = append(concat, macroBody("("+list+")", "ms_guard_text(concat(%s))", list))
-		concatWS = append(concatWS, macroBody("(s, "+list+")", "ms_guard_text(concat_ws(s, %s))", list))
-		format = append(format, macroBody("(f, "+list+")", "ms_guard_text(format(ms_guard_format(f), %s))", list))
-		printf = append(printf, macroBody("(f, "+list+")", "ms_guard_text(printf(ms_guard_format(f), %s))", list))
+		list, rest := strings.Join(names[:n], ", "), strings.Join(append([]string{""}, names[1:n]...), ", ")
+		texts := "CAST(" + strings.Join(names[:n], " AS VARCHAR), CAST(") + " AS VARCHAR)"
+		separators := strings.Repeat(", s", n)
+		concat = append(concat, macroBody("("+list+")", "concat(ms_guard_sum(%s)%s)", texts, rest))
+		concatWS = append(concatWS, macroBody("(s, "+list+")", "concat_ws(s, ms_guard_sum(%s%s)%s)", texts, separators, rest))
+		format = append(format, macroBody("(f, "+list+")", "format(ms_guard_format(f, %s), %s)", texts, list))
+		printf = append(printf, macroBody("(f, "+list+")", "printf(ms_guard_format(f, %s), %s)", texts, list))
 	}
 	return []string{
 		overloads("ms_concat", concat...), overloads("ms_concat_ws", concatWS...),
@@ -128,7 +142,8 @@ const easyLike = "[^%]*%?[^%]*|%[^%]*%"
 // like hands patterns that are not easy to the regular expression engine, which is linear.
 func like(name, easy, match, options string) string {
 	return fmt.Sprintf("CREATE MACRO %s(s, p) AS (CASE WHEN regexp_full_match(p, '%s', 's') THEN %s"+
-		" ELSE %s(s, replace(replace(regexp_escape(p), '\\%%', '.*'), '_', '.'), '%s') END)", name, easyLike, easy, match, options)
+		" ELSE %s(s, replace(replace(regexp_escape(ms_guard_room(p, %d)), '\\%%', '.*'), '_', '.'), '%s') END)",
+		name, easyLike, easy, match, MaxValueBytes/maxFormatBytes, options)
 }
 
 func likeEscape(name, easy string) string {
