@@ -11,8 +11,8 @@ import (
 	"github.com/millstream/millstream/internal/wal/faultfs"
 )
 
-// TestRefusedRecordNeverReplacesItsSuccessor fails the sync of a group so badly that its bytes stay in the segment, and the file of the next
-// attempt, too. The record that took the refused number is the one that replays, whatever is left on disk.
+// TestRefusedRecordNeverReplacesItsSuccessor fails the sync of a group so badly that its bytes stay in the segment, and the next file,
+// too. The record that took the refused number is the one that replays, whatever is left on disk.
 func TestRefusedRecordNeverReplacesItsSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, attempts := range []int{1, 2} {
