@@ -34,7 +34,7 @@ var layers = []layer{
 		name: "platform",
 		packages: []string{
 			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
-			"internal/cluster", "internal/quota", "internal/wire", "internal/lifecycle", "internal/telemetry",
+			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},
 		why:     "platform packages stand beside each other",
@@ -55,7 +55,7 @@ var layers = []layer{
 	},
 	{
 		name:     "edges",
-		packages: []string{"internal/ingress", "internal/httpapi", "internal/rpc", "internal/web"},
+		packages: []string{"internal/ingress", "internal/httpapi", "internal/otlpgrpc", "internal/rpc", "internal/web"},
 		imports:  []string{"values", "platform", "engines", "roles"},
 		why:      "edges decode, call and map faults to statuses",
 	},
@@ -66,28 +66,28 @@ var layers = []layer{
 		why:      "the client is what others link into their programs",
 	},
 	{
-		name:     "tools",
-		packages: []string{"internal/cli"},
-		imports:  []string{"values", "settings", "platform", "client"},
-		why:      "commands talk to a server over its API",
-	},
-	{
 		name:     "composition",
 		packages: []string{"internal/app"},
-		imports:  []string{"values", "settings", "platform", "engines", "roles", "edges", "client", "tools"},
-		why:      "app alone knows which parts run",
+		imports:  []string{"values", "settings", "platform", "engines", "roles", "edges", "client"},
+		why:      "app alone knows which parts run; it knows no command line",
+	},
+	{
+		name:     "commands",
+		packages: []string{"internal/cli"},
+		imports:  []string{"values", "settings", "platform", "client", "composition"},
+		why:      "commands start app or talk to a server over its API",
 	},
 	{
 		name:     "programs",
 		packages: []string{"cmd"},
-		imports:  []string{"composition", "tools"},
+		imports:  []string{"composition", "commands"},
 		why:      "main holds arguments, signals and the exit code",
 	},
 	{
 		name:     "tests",
 		packages: []string{"internal/testkit", "internal/archtest", "test"},
 		imports: []string{
-			"values", "settings", "platform", "engines", "roles", "edges", "client", "tools", "composition", "programs", "tests",
+			"values", "settings", "platform", "engines", "roles", "edges", "client", "composition", "commands", "programs", "tests",
 		},
 		why: "test code may use everything",
 	},
@@ -96,29 +96,38 @@ var layers = []layer{
 // peers lists imports inside one layer: a value of another value, or the contract of another part.
 var peers = map[string][]string{
 	"internal/tenant":    {"internal/fault"},
+	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
 	"internal/columnar":  {"internal/catalog"},
 	"internal/fresh":     {"internal/catalog"},
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
-	"internal/wire":      {"internal/telemetry"},
-	"internal/cluster":   {"internal/telemetry"},
+	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so
+	"internal/httpapi":   {"internal/ingress"},
+	"internal/otlpgrpc":  {"internal/ingress"},
 }
 
-// restricted lists packages that only some may import, tests included.
+// restricted lists packages that only some may import.
 var restricted = []struct {
-	pkg string // exact package, or a folder of packages with a trailing slash
-	by  []string
-	why string
+	pkg   string // exact package, or a folder of packages with a trailing slash
+	by    []string
+	tests bool // tests are bound as well
+	why   string
 }{
-	{"internal/duck", []string{
-		"internal/querier", "internal/compactor", "internal/app", "internal/testkit", "test",
-	}, "every importer links the SQL engine, half a minute a test binary"},
-	{"github.com/duckdb/", []string{"internal/duck"}, "internal/duck is the only door to the SQL engine"},
-	{"C", []string{"internal/duck"}, "internal/duck is the only cgo"},
-	{"internal/catalog/postgres", []string{"internal/app", "test"}, "others take catalog's contract"},
-	{"internal/catalog/sqlite", []string{"internal/app", "test"}, "others take catalog's contract"},
-	{"github.com/thanos-io/objstore/", []string{"internal/objstore"}, "others take objstore's contract"},
-	{"internal/config", []string{"internal/app", "internal/cli", "test"}, "packages take options, not settings"},
+	{
+		"internal/duck",
+		[]string{
+			"internal/sqlplan/sqlplanduck", "internal/querier", "internal/compactor", "internal/app", "internal/testkit", "test",
+		},
+		true, "every importer links the SQL engine, half a minute a test binary",
+	},
+	{"github.com/duckdb/", []string{"internal/duck"}, true, "internal/duck is the only door to the SQL engine"},
+	{"C", []string{"internal/duck"}, true, "internal/duck is the only cgo"},
+	{"internal/catalog/postgres", []string{"internal/app"}, false, "others take catalog's contract"},
+	{"internal/catalog/sqlite", []string{"internal/app"}, false, "others take catalog's contract"},
+	{"internal/objstore/cloud", []string{"internal/app"}, false, "others take objstore's contract"},
+	{"internal/objstore/faultstore", nil, false, "faults are for tests"},
+	{"github.com/thanos-io/objstore/", []string{"internal/objstore"}, false, "others take objstore's contract"},
+	{"internal/config", []string{"internal/app", "internal/cli"}, false, "packages take options, not settings"},
 }
 
 // valueLibraries lists the libraries that values may use beside the standard one.
@@ -177,21 +186,25 @@ func TestTheTableRefuses(t *testing.T) {
 
 // refusal says why f may not import what it imports, or "" when it may. Paths inside the module are without the module's prefix.
 func refusal(f goFile, from *layer, imported string) string {
+	isTest := f.isTest() || from.name == "tests" || strings.HasSuffix(f.pkg, "test")
 	for _, r := range restricted {
-		if matches(imported, r.pkg) && !slices.ContainsFunc(r.by, within(f.pkg)) && !within(f.pkg)(r.pkg) {
-			return "only " + strings.Join(r.by, ", ") + " may: " + r.why
+		if isTest && !r.tests || !matches(imported, r.pkg) {
+			continue
+		}
+		if !slices.ContainsFunc(r.by, within(f.pkg)) && !within(f.pkg)(r.pkg) {
+			return "only " + strings.Join(append(r.by[:len(r.by):len(r.by)], "tests"), ", ") + " may: " + r.why
 		}
 	}
 	to := layerOf(imported)
 	switch {
-	case f.isTest() || from.name == "tests":
+	case isTest:
 		return ""
 	case to == nil:
 		return libraryRefusal(f, from, imported)
 	case to.name == "tests" || strings.HasSuffix(imported, "test"):
 		return "only test code may import test code"
-	case sameTree(f.pkg, imported), slices.Contains(from.imports, to.name):
-		return ""
+	case slices.Contains(from.imports, to.name), from == to && root(f.pkg, from) == root(imported, to):
+		return "" // downwards, or inside one folder: a contract, its parts and its implementations
 	case from != to:
 		return from.name + " may not import " + to.name + ": " + from.why
 	case slices.ContainsFunc(peers[root(f.pkg, from)], within(imported)):
@@ -243,6 +256,3 @@ func matches(imported, pattern string) bool {
 	}
 	return imported == pattern
 }
-
-// sameTree reports whether one package lies below the other: a contract and its implementations.
-func sameTree(a, b string) bool { return within(a)(b) || within(b)(a) }
