@@ -94,10 +94,6 @@ func (b *binder) finish(ctx context.Context, plan *Plan, root node) error {
 	}
 	engine := b.query.planner.engine
 	if plan.SQL, err = engine.DeserializeSQL(ctx, tree); err != nil {
-		var m *Mistake
-		if errors.As(err, &m) {
-			return fault.Wrap(fault.Invalid, err, "the statement contains a value that is out of range")
-		}
 		return fmt.Errorf("write statement: %w", err)
 	}
 	again, err := engine.SerializeSQL(ctx, plan.SQL)

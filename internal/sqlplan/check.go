@@ -351,6 +351,15 @@ func (c *checker) expr(n node, ctes *cteScope) error {
 	}
 	var err error
 	switch n.class() {
+	case "LAMBDA":
+		if err = c.arrow(n); err == nil {
+			return c.expr(n, ctes)
+		}
+	case "STAR":
+		if body := columnsLambda(n); body != nil {
+			s = with(s, shape{"expr": roleData})
+			err = c.expr(body, ctes)
+		}
 	case "FUNCTION":
 		err = c.call(n, Scalar, Aggregate)
 	case "WINDOW":
@@ -360,6 +369,30 @@ func (c *checker) expr(n node, ctes *cteScope) error {
 		return err
 	}
 	return c.fields(n, s, ctes)
+}
+
+// arrow makes json -> 'path', which the parser cannot tell from a lambda function, a plain operator. Functions with lambdas are not on the list, so
+// a lambda that is meant stands in a call that is refused before.
+func (c *checker) arrow(n node) error {
+	lhs := n.sub("lhs")
+	if lhs.class() == "FUNCTION" && lhs.str("function_name") == "row" {
+		return c.refuse(n, "lambda functions are not accepted")
+	}
+	arrow := newFunction(n, "->", lhs, n.sub("expr"))
+	arrow["alias"], arrow["is_operator"] = n.str("alias"), true
+	n.replace(arrow)
+	return nil
+}
+
+// columnsLambda returns the body of the function in COLUMNS(c -> …), or nil: the parser makes list_filter(*, c -> …) of it.
+func columnsLambda(star node) node {
+	filter := star.sub("expr")
+	children := filter.list("children")
+	if !star.flag("columns") || filter.class() != "FUNCTION" || filter.str("function_name") != "list_filter" || len(children) != 2 ||
+		asNode(children[0]).class() != "STAR" || asNode(children[1]).class() != "LAMBDA" || asNode(children[1]).sub("lhs").class() != "COLUMN_REF" {
+		return nil
+	}
+	return asNode(children[1]).sub("expr")
 }
 
 func (c *checker) unknownExpr(n node) error {

@@ -201,30 +201,25 @@ func (b *binder) bindCast(n node, sc *scope) (class, error) {
 }
 
 func (b *binder) bindCase(n node, sc *scope) (class, error) {
-	result, first := classUnknown, true
-	join := func(e node) error {
-		if e == nil {
-			return nil
-		}
-		c, err := b.bindExpr(e, sc)
-		if first {
-			result, first = c, false
-		} else if constantIsNull(e) {
-			return err
-		} else {
-			result = mergeClass(result, c)
-		}
-		return err
-	}
+	var values []node
 	for _, e := range n.list("case_checks") {
 		if err := b.bindCondition(asNode(e).sub("when_expr"), sc); err != nil {
 			return classUnknown, err
 		}
-		if err := join(asNode(e).sub("then_expr")); err != nil {
+		values = append(values, asNode(e).sub("then_expr"))
+	}
+	if e := n.sub("else_expr"); e != nil {
+		values = append(values, e)
+	}
+	classes := make([]class, len(values))
+	for i, v := range values {
+		c, err := b.bindExpr(v, sc)
+		if err != nil {
 			return classUnknown, err
 		}
+		classes[i] = c
 	}
-	return result, join(n.sub("else_expr"))
+	return oneKind(values, classes), nil
 }
 
 func constantIsNull(n node) bool { return n.class() == "CONSTANT" && n.sub("value").flag("is_null") }
@@ -252,13 +247,11 @@ func (b *binder) bindOperator(n node, sc *scope) (class, error) {
 		sameKind(asNode(children[0]), classes[0], asNode(children[1]), classes[1])
 		return classes[0], nil
 	case "OPERATOR_COALESCE":
-		result := classes[0]
-		for i, c := range classes[1:] {
-			if !constantIsNull(asNode(children[i+1])) {
-				result = mergeClass(result, c)
-			}
+		values := make([]node, len(children))
+		for i, e := range children {
+			values[i] = asNode(e)
 		}
-		return result, nil
+		return oneKind(values, classes), nil
 	case "OPERATOR_TRY":
 		return classes[0], nil
 	case "GROUPING_FUNCTION":
@@ -311,10 +304,16 @@ func (b *binder) bindWindow(n node, sc *scope) (class, error) {
 		}
 	}
 	for _, key := range []string{"start_expr", "end_expr", "offset_expr", "default_expr"} {
-		if x := n.sub(key); x != nil {
-			if _, err := b.bindExpr(x, sc); err != nil {
-				return classUnknown, err
-			}
+		x := n.sub(key)
+		if x == nil {
+			continue
+		}
+		c, err := b.bindExpr(x, sc)
+		if err != nil {
+			return classUnknown, err
+		}
+		if key == "default_expr" && len(classes) > 0 { // of lag and lead
+			oneKind([]node{asNode(n.list("children")[0]), x}, []class{classes[0], c})
 		}
 	}
 	if err := b.bindCondition(n.sub("filter_expr"), sc); err != nil {
@@ -351,8 +350,7 @@ func (b *binder) bindFunction(n node, sc *scope) (class, error) {
 		return classUnknown, err
 	}
 	if name == matchFunction {
-		expandMatch(n)
-		return classBool, nil
+		return classBool, expandMatch(n)
 	}
 	result := b.widenCall(n, classes, sc)
 	if bounded && n.str("function_name") == name {

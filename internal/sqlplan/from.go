@@ -403,7 +403,10 @@ func (b *binder) sameTypes(n node, left, right []*relation) {
 	}
 }
 
-func isTyped(c class) bool { return c == classNumber || c == classBool || c == classTime }
+// isTyped reports whether a class is known and no text.
+func isTyped(c class) bool {
+	return c == classNumber || c == classBool || c == classTime || c == classInterval
+}
 
 // only returns the column of a name if one relation alone has it.
 func only(relations []*relation, name string) (*relation, *column) {

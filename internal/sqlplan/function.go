@@ -5,17 +5,9 @@ import (
 	"strings"
 )
 
-// matchFunction is our own function match(column, 'words'), see match.go.
-const matchFunction = "match"
-
-// operators are the functions that the parser makes of operators. Each is pure and its result no longer than its arguments together.
+// isOperator reports whether a function is one that the parser makes of an operator: it has no letters.
 func isOperator(name string) bool {
-	switch name {
-	case "+", "-", "*", "/", "//", "%", "**", "^", "&", "|", "~", "<<", ">>", "@", "!", "!__postfix", "||", "&&", "<@", "@>", "<->", "<=>",
-		"~~", "!~~", "~~*", "!~~*", "~~~", "^@", "->>", "->":
-		return true
-	}
-	return false
+	return !strings.ContainsFunc(name, wordRune)
 }
 
 // fieldOrder returns the keys of a shape in a fixed order, tables before expressions, so that errors do not depend on chance.
@@ -39,12 +31,8 @@ func fieldOrder(s shape) []string {
 func (c *checker) call(n node, kinds ...FunctionKind) error {
 	name, schema, db := strings.ToLower(n.str("function_name")), n.str("schema"), n.str("catalog")
 	n["function_name"] = name
-	if isOperator(name) {
-		n["schema"], n["catalog"] = "", ""
-		return nil
-	}
 	switch {
-	case schema == "" || lowerEqual(schema, "main") && db == "":
+	case isOperator(name), schema == "" || lowerEqual(schema, "main") && db == "":
 	case db != "" && lowerEqual(schema, "main"), schemaOfEngine(schema), schemaOfEngine(db):
 		return c.refuse(n, "function %s is not accepted with a schema", joinName([]string{schema, name}))
 	case n.class() == "FUNCTION" && kinds[0] != TableFunction:
@@ -64,6 +52,9 @@ func (c *checker) call(n node, kinds ...FunctionKind) error {
 		if c.functions.Allowed(k, name) {
 			return nil
 		}
+	}
+	if isOperator(name) {
+		return c.refuse(n, "operator %s is not accepted", name)
 	}
 	return c.refuse(n, "function %s is not accepted%s", joinName([]string{name}), nearestList(c.functions.Suggest(kinds[0], name)))
 }
@@ -92,14 +83,19 @@ func (c *checker) tableFunction(n node, ctes *cteScope) error {
 func (c *checker) typ(n, t node) error {
 	id, info := t.str("id"), t.sub("type_info")
 	if info == nil {
-		if id == "" {
-			return c.refuse(n, "a cast without a type is not accepted")
+		if typeClass(id) != classUnknown || otherType(id) {
+			return nil
 		}
-		return nil
+		return c.refuse(n, "type %s is not accepted", clip(id))
+	}
+	if alias := info.str("alias"); alias != "" && alias != "JSON" {
+		return c.refuse(n, "type %s is not accepted", clip(alias))
 	}
 	switch info.kind() {
 	case "DECIMAL_TYPE_INFO", "GENERIC_TYPE_INFO", "STRING_TYPE_INFO":
-		return nil
+		if typeClass(id) != classUnknown || otherType(id) {
+			return nil
+		}
 	case "LIST_TYPE_INFO", "ARRAY_TYPE_INFO":
 		return c.typ(n, info.sub("child_type"))
 	case "STRUCT_TYPE_INFO":
@@ -113,6 +109,15 @@ func (c *checker) typ(n, t node) error {
 		return c.namedType(n, info)
 	}
 	return c.refuse(n, "type %s is not accepted", clip(id))
+}
+
+// otherType reports whether id is a built-in type that typeClass does not class.
+func otherType(id string) bool {
+	switch id {
+	case "BLOB", "BIT", "UUID", "TIME", "TIME WITH TIME ZONE", "TIME_NS", "NULL":
+		return true
+	}
+	return false
 }
 
 // namedType checks a type that the parser left as a name.

@@ -1,98 +1,132 @@
 package sqlplan
 
 import (
-	"regexp"
-	"strings"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/words"
 )
 
-// matchTerm is one thing that match() asks for: words in a row, the last of which may be the beginning of one.
-type matchTerm struct {
-	words  []string
-	prefix bool
-}
-
-// parseMatch reads the second argument of match(): words, "phrases in double quotes" and prefix*. Whatever is no word separates words; a run of
-// characters without a space, such as 10.0.0.1, is a phrase. An open quote closes at the end.
-func parseMatch(query string) []matchTerm {
-	var terms []matchTerm
-	for query != "" {
-		query = strings.TrimLeft(query, " \t\r\n\f\v")
-		var piece string
-		if rest, quoted := strings.CutPrefix(query, `"`); quoted {
-			piece, query, _ = strings.Cut(rest, `"`)
-			prefix := strings.HasPrefix(query, "*")
-			query = strings.TrimPrefix(query, "*")
-			terms = appendTerm(terms, piece, prefix)
-			continue
-		}
-		end := strings.IndexAny(query, " \t\r\n\f\v\"")
-		if end < 0 {
-			end = len(query)
-		}
-		piece, query = query[:end], query[end:]
-		terms = appendTerm(terms, piece, strings.HasSuffix(piece, "*"))
-	}
-	return terms
-}
-
-func appendTerm(terms []matchTerm, piece string, prefix bool) []matchTerm {
-	words := splitWords(piece)
-	if len(words) == 0 {
-		return terms
-	}
-	return append(terms, matchTerm{words: words, prefix: prefix})
-}
-
-// splitWords returns the longest runs of word characters in s.
-func splitWords(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !isWordRune(r) })
-}
-
-// pattern returns the regular expression, for use without regard to case, that a text matches if it contains the term.
-func (t matchTerm) pattern() string {
-	const notWord = `[^\p{L}\p{N}_]`
-	quoted := make([]string, len(t.words))
-	for i, w := range t.words {
-		quoted[i] = regexp.QuoteMeta(w)
-	}
-	p := `(?:^|` + notWord + `)` + strings.Join(quoted, notWord+`+`)
-	if t.prefix {
-		return p
-	}
-	return p + `(?:` + notWord + `|$)`
-}
+// matchFunction is our own function match(column, 'words "a phrase" begin*'), see words.MatchTerms.
+const matchFunction = "match"
 
 // checkMatch checks match(column, 'words').
 func (c *checker) checkMatch(n node) error {
-	args := n.list("children")
 	const want = `match takes a column and a text in quotes: match(message, 'words "a phrase" begin*')`
+	args := n.list("children")
 	if len(args) != 2 {
-		return c.refuse(n, want)
+		return c.refuse(n, "%s", want)
 	}
 	typ, text, ok := constantValue(asNode(args[1]))
 	if !ok || typ != "VARCHAR" {
-		return c.refuse(n, want)
+		return c.refuse(n, "%s", want)
 	}
-	if len(parseMatch(text)) == 0 {
-		return c.refuse(asNode(args[1]), "match needs at least one word to look for")
+	if _, err := words.MatchTerms(text); err != nil {
+		return c.refuse(asNode(args[1]), "%s", fault.Message(err))
 	}
 	return nil
 }
 
 // expandMatch turns match(text, 'a "b c"') into the conjunction of a regular expression for each term.
-func expandMatch(n node) {
+func expandMatch(n node) error {
 	args := n.list("children")
-	alias := n.str("alias")
 	subject := asNode(args[0])
 	_, query, _ := constantValue(asNode(args[1]))
-	var terms []node
-	for _, t := range parseMatch(query) {
-		terms = append(terms, newFunction(n, "regexp_matches", newCast(subject.clone(), "VARCHAR", false), newText(n, t.pattern()), newText(n, "is")))
+	terms, err := words.MatchTerms(query)
+	if err != nil {
+		return err
 	}
-	out := terms[0]
-	if len(terms) > 1 {
-		out = newConjunction(n, "CONJUNCTION_AND", terms...)
+	found := make([]node, len(terms))
+	for i, t := range terms {
+		found[i] = newFunction(n, "regexp_matches", newCast(subject.clone(), "VARCHAR", false), newText(n, t.Pattern))
 	}
-	out["alias"] = alias
-	n.replace(out)
+	out := found[0]
+	if len(found) > 1 {
+		out = newConjunction(n, "CONJUNCTION_AND", found...)
+	}
+	n.replace(withAlias(out, n))
+	return nil
+}
+
+// learnWords learns from LIKE, contains, regular expressions and match() on a column of text.
+func (b *binder) learnWords(e node, sc *scope) constraints {
+	children := e.list("children")
+	if len(children) < 2 {
+		return constraints{}
+	}
+	ref, col := b.streamColumn(asNode(children[0]), sc)
+	typ, text, ok := constantValue(asNode(children[1]))
+	if col == nil || !ok || typ != "VARCHAR" || col.class != classText && col.class != classWidened {
+		return constraints{}
+	}
+	required := callWords(e.str("function_name"), text, children[2:])
+	if len(required) == 0 {
+		return constraints{}
+	}
+	c := unlimited()
+	c.words = []RequiredWords{{Column: col.field, Words: required}}
+	return constraints{ref: c}
+}
+
+// callWords returns the words of every text for which function(text, pattern, more…) is true.
+func callWords(function, pattern string, more []any) []Word {
+	switch {
+	case function == matchFunction:
+		return matchWords(pattern)
+	case (function == "like_escape" || function == "ilike_escape") && len(more) == 1:
+		typ, escape, ok := constantValue(asNode(more[0]))
+		if r := []rune(escape); ok && typ == "VARCHAR" && len(r) == 1 {
+			return wholeWords(words.LikeWords(pattern, r[0]))
+		}
+		return nil
+	case len(more) > 0: // options of regular expressions
+		return nil
+	}
+	switch function {
+	case "~~", "~~*":
+		return wholeWords(words.LikeWords(pattern, 0))
+	case "contains":
+		return wholeWords(words.ContainsWords(pattern))
+	case "starts_with", "prefix", "^@":
+		return wholeWords(words.PrefixWords(pattern))
+	case "ends_with", "suffix":
+		return wholeWords(words.SuffixWords(pattern))
+	case "regexp_matches":
+		return wholeWords(words.RegexpWords(pattern, false))
+	case "regexp_full_match":
+		return wholeWords(words.RegexpWords(pattern, true))
+	}
+	return nil
+}
+
+// matchWords returns the words that match() requires.
+func matchWords(query string) []Word {
+	terms, err := words.MatchTerms(query)
+	if err != nil {
+		return nil
+	}
+	var out []Word
+	for _, t := range terms {
+		out = append(out, wholeWords(t.Required)...)
+		if t.Prefix != "" {
+			out = append(out, Word{Text: t.Prefix, Prefix: true})
+		}
+	}
+	return out
+}
+
+func wholeWords(folded []string) []Word {
+	out := make([]Word, len(folded))
+	for i, w := range folded {
+		out[i] = Word{Text: w}
+	}
+	return out
+}
+
+// equalWords returns the words of a column of text that equals a literal.
+func equalWords(col *column, op Op, value node) []Word {
+	typ, text, ok := constantValue(value)
+	if op != Equal || !ok || typ != "VARCHAR" || col.typ != signal.String {
+		return nil
+	}
+	return wholeWords(words.EqualWords(text))
 }

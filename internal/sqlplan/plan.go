@@ -109,11 +109,10 @@ type Predicate struct {
 // RequiredWords says that the column's text contains all the words.
 type RequiredWords struct {
 	Column string // physical name
-	// Words are folded to lower case. A word may be the beginning of one in the text if Prefix is set for it.
-	Words []Word
+	Words  []Word
 }
 
-// Word is a longest run of letters, digits and underscores, in folded case.
+// Word is a word as package words defines it, folded.
 type Word struct {
 	Text   string
 	Prefix bool // the text contains a word that begins so

@@ -15,6 +15,7 @@ const (
 	classNumber
 	classBool
 	classTime
+	classInterval
 	classText
 	classWidened // text because values of several types were stored: numbers in it are read by TRY_CAST
 )

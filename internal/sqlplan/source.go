@@ -75,6 +75,9 @@ func (s *source) userOffset(plan int) int {
 // generatedName finds generated names in a message of the engine, quoted or not, with a schema or not.
 var generatedName = regexp.MustCompile(`"?\b(` + generatedPrefix + `[0-9]+|` + ctePrefix + `[0-9]+)\b"?`)
 
+// missingColumn finds the column in the engine's message about table.column.
+var missingColumn = regexp.MustCompile(`does not have a column named "([^"]+)"`)
+
 // UserError turns an error of the engine about the plan's text into one about the user's: its place, and the names that the user wrote. Errors
 // without a *Mistake in their chain are returned as they are.
 func (p *Plan) UserError(err error) error {
@@ -84,8 +87,12 @@ func (p *Plan) UserError(err error) error {
 	}
 	text := p.source.rename(m.Text)
 	offset := p.source.userOffset(m.Offset)
-	if m.Subtype == "COLUMN_NOT_FOUND" && m.Name != "" {
-		text = "unknown column " + joinName([]string{m.Name}) + nearestList(p.source.nearestColumns(m.Name))
+	missing := m.Name
+	if found := missingColumn.FindStringSubmatch(m.Text); found != nil {
+		missing = found[1]
+	}
+	if missing != "" && (m.Subtype == "COLUMN_NOT_FOUND" || missing != m.Name) {
+		text = "unknown column " + joinName([]string{missing}) + nearestList(p.source.nearestColumns(missing))
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	return userFault(err, p.source.text, offset, text)

@@ -100,6 +100,9 @@ func decodeTree(data []byte) (root node, err error) {
 	dec.UseNumber()
 	var doc map[string]any
 	if err := dec.Decode(&doc); err != nil {
+		if bytes.Contains(data, []byte("Infinity")) { // the engine's form of a number that is too large, which is no JSON
+			return nil, fault.Wrap(fault.Invalid, err, "the statement contains a number that is out of range")
+		}
 		return nil, fault.Wrap(fault.Internal, err, "read syntax tree")
 	}
 	statements := node(doc).list("statements")

@@ -21,6 +21,8 @@ func engineType(c class) string {
 		return "BOOLEAN"
 	case classTime:
 		return "TIMESTAMP WITH TIME ZONE"
+	case classInterval:
+		return "INTERVAL"
 	default:
 		return "DOUBLE"
 	}
@@ -31,6 +33,7 @@ func constantClass(n node) class { return typeClass(n.sub("value").sub("type").s
 
 // typeClass is the class of an engine type.
 func typeClass(id string) class {
+	id, _, _ = strings.Cut(id, "(") // DECIMAL(2,1)
 	switch id {
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE",
 		"DECIMAL", "INTEGER_LITERAL", "BIGNUM":
@@ -39,6 +42,8 @@ func typeClass(id string) class {
 		return classBool
 	case "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE":
 		return classTime
+	case "INTERVAL":
+		return classInterval
 	case "VARCHAR", "CHAR", "STRING_LITERAL":
 		return classText
 	}
@@ -170,6 +175,7 @@ const (
 	asTheyAre arguments = iota
 	asNumbers
 	asIntegers
+	asTimes
 	keepsFirst // the result is one of the values of the first argument
 	keepsAny   // the result is one of the arguments
 	extreme    // min and max: by number where the values are numbers
@@ -191,25 +197,35 @@ func argumentsOf(name string) (arguments, class) {
 		}
 		return asNumbers, classNumber
 	case "&", "|", "<<", ">>", "~", "xor", "bit_and", "bit_or", "bit_xor", "factorial", "gcd", "lcm", "greatest_common_divisor",
-		"least_common_multiple", "epoch_ms", "make_timestamp", "make_timestamp_ms", "format_bytes", "chr", "bit_count",
-		"to_days", "to_hours", "to_minutes", "to_months", "to_weeks", "to_years", "to_microseconds":
+		"least_common_multiple", "epoch_ms", "make_timestamp", "make_timestamp_ms", "format_bytes", "chr", "bit_count":
 		return asIntegers, classNumber
+	case "to_days", "to_hours", "to_minutes", "to_months", "to_weeks", "to_years", "to_quarters", "to_decades", "to_centuries", "to_millennia",
+		"to_microseconds":
+		return asIntegers, classInterval
 	case "to_seconds", "to_milliseconds":
-		return asNumbers, classUnknown
+		return asNumbers, classInterval
+	case "year", "month", "day", "hour", "minute", "second", "week", "quarter", "dayofweek", "dayofmonth", "dayofyear", "isodow", "isoyear",
+		"weekday", "weekofyear", "yearweek", "epoch", "epoch_us", "epoch_ns", "millisecond", "microsecond", "nanosecond", "decade", "century",
+		"millennium", "julian", "date_part", "datepart", "date_diff", "datediff", "date_sub", "datesub":
+		return asTimes, classNumber
+	case "date_trunc", "datetrunc", "time_bucket", "timezone", "last_day", "date_add":
+		return asTimes, classTime
+	case "strftime", "dayname", "monthname":
+		return asTimes, classText
+	case "age":
+		return asTimes, classInterval
 	case "count", "count_star", "count_if", "countif", "approx_count_distinct", "length", "len", "strlen", "char_length", "character_length",
 		"bit_length", "octet_length", "instr", "position", "strpos", "ascii", "unicode", "ord", "levenshtein", "hamming", "row_number", "rank",
-		"dense_rank", "rank_dense", "percent_rank", "cume_dist", "ntile", "date_part", "datepart", "date_diff", "datediff", "date_sub", "datesub",
-		"epoch", "epoch_us", "epoch_ns", "year", "month", "day", "hour", "minute", "second", "week", "quarter", "dayofweek", "dayofyear", "isodow",
-		"weekday", "weekofyear", "hash", "random", "pi", "entropy", "json_array_length", "array_length", "cardinality":
+		"dense_rank", "rank_dense", "percent_rank", "cume_dist", "ntile", "hash", "random", "pi", "entropy", "json_array_length", "array_length", "cardinality":
 		return asTheyAre, classNumber
 	case "contains", "starts_with", "ends_with", "prefix", "suffix", "regexp_matches", "regexp_full_match", "~~", "!~~", "~~*", "!~~*", "^@",
 		"like_escape", "not_like_escape", "ilike_escape", "not_ilike_escape", "bool_and", "bool_or", "json_valid", "json_exists", "isnull":
 		return asTheyAre, classBool
 	case "||", "concat", "concat_ws", "lower", "upper", "lcase", "ucase", "trim", "ltrim", "rtrim", "substr", "substring", "left", "right",
-		"replace", "regexp_replace", "regexp_extract", "split_part", "format", "printf", "strftime", "string_agg", "group_concat", "listagg",
-		"lpad", "rpad", "repeat", "reverse", "md5", "sha1", "sha256", "dayname", "monthname", "->>", "json_extract_string", "typeof", "translate":
+		"replace", "regexp_replace", "regexp_extract", "split_part", "format", "printf", "string_agg", "group_concat", "listagg",
+		"lpad", "rpad", "repeat", "reverse", "md5", "sha1", "sha256", "->>", "json_extract_string", "typeof", "translate":
 		return asTheyAre, classText
-	case "date_trunc", "datetrunc", "time_bucket", "timezone", "make_date", "make_timestamptz", "last_day", "strptime", "try_strptime":
+	case "make_date", "make_timestamptz", "strptime", "try_strptime":
 		return asTheyAre, classTime
 	case "first", "last", "any_value", "arbitrary", "mode", "arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by", "first_value",
 		"last_value", "nth_value", "lag", "lead", "arg_max_null", "arg_min_null", "fill":
@@ -227,20 +243,18 @@ func (b *binder) widenCall(n node, classes []class, sc *scope) class {
 	args, result := argumentsOf(n.str("function_name"))
 	children := n.list("children")
 	switch args {
-	case asNumbers, asIntegers:
+	case asNumbers:
 		typ := "DOUBLE"
-		if args == asIntegers {
-			typ = "BIGINT"
+		if containsClass(classes, classTime) || containsClass(classes, classInterval) {
+			typ, result = "TIMESTAMP WITH TIME ZONE", timeArithmetic(n.str("function_name"), classes)
 		}
-		if containsClass(classes, classTime) || hasInterval(children) { // times are added to and subtracted from
-			typ, result = "TIMESTAMP WITH TIME ZONE", classTime
-			if n.str("function_name") == "-" && len(classes) == 2 && classes[1] != classUnknown {
-				result = classUnknown // an interval
-			}
-		}
+		tryAll(children, classes, typ)
+	case asIntegers:
+		tryAll(children, classes, "BIGINT")
+	case asTimes:
 		for i, c := range classes {
 			if c == classWidened {
-				wrapTry(asNode(children[i]), typ)
+				wrapTry(asNode(children[i]), "TIMESTAMP WITH TIME ZONE")
 			}
 		}
 	case keepsFirst:
@@ -257,25 +271,56 @@ func (b *binder) widenCall(n node, classes []class, sc *scope) class {
 			widenExtreme(n)
 		}
 		return classes[0]
-	case asTheyAre:
-		if name := n.str("function_name"); (name == "date_trunc" || name == "date_part" || name == "time_bucket" || name == "timezone" ||
-			name == "datetrunc" || name == "datepart") && len(classes) > 1 && classes[1] == classWidened {
-			wrapTry(asNode(children[1]), "TIMESTAMP WITH TIME ZONE")
-		}
 	}
 	return result
 }
 
-// hasInterval reports whether an argument makes an interval.
-func hasInterval(children []any) bool {
-	for _, e := range children {
-		n := asNode(e)
-		if n.class() == "CAST" && n.sub("cast_type").str("id") == "INTERVAL" ||
-			n.class() == "FUNCTION" && strings.HasPrefix(n.str("function_name"), "to_") && n.str("function_name") != "to_timestamp" {
-			return true
+func tryAll(children []any, classes []class, typ string) {
+	for i, c := range classes {
+		if c == classWidened {
+			wrapTry(asNode(children[i]), typ)
 		}
 	}
-	return false
+}
+
+// timeArithmetic is the class of an operation on times and intervals, in which text by widening is read as a time.
+func timeArithmetic(name string, classes []class) class {
+	intervals := 0
+	for _, c := range classes {
+		if c == classInterval {
+			intervals++
+		}
+	}
+	switch {
+	case name != "+" && name != "-" || intervals == len(classes):
+		return classInterval
+	case name == "-" && intervals == 0 && len(classes) > 1 && classes[1] != classNumber:
+		return classInterval
+	}
+	return classTime
+}
+
+// oneKind makes values that become one column text if one of them is text by widening, and returns their common class.
+func oneKind(values []node, classes []class) class {
+	if !containsClass(classes, classWidened) {
+		result := classUnknown
+		for i, c := range classes {
+			if constantIsNull(values[i]) {
+				continue
+			}
+			if result == classUnknown {
+				result = c
+			}
+			result = mergeClass(result, c)
+		}
+		return result
+	}
+	for i, v := range values {
+		if isTyped(classes[i]) && !constantIsNull(v) {
+			wrapCast(v, "VARCHAR")
+		}
+	}
+	return classWidened
 }
 
 // widenAny makes arguments of greatest and the like comparable.

@@ -172,7 +172,7 @@ func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, er
 		if table.Time.End != sqlplan.MaxTime {
 			where += fmt.Sprintf(" AND _timestamp < make_timestamptz(%d)", table.Time.End)
 		}
-		b.exec(t, fmt.Sprintf("CREATE OR REPLACE TEMP VIEW %s AS SELECT %s FROM %s WHERE %s", table.Name, cut, name, where))
+		b.exec(t, fmt.Sprintf("CREATE OR REPLACE TEMP VIEW %s AS SELECT %s FROM %s WHERE %s", table.Name, cut, "base_"+name, where))
 	}
 	rows, names, err = b.rows(p.SQL)
 	if err != nil {
@@ -184,16 +184,19 @@ func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, er
 // toys creates the toy tables under the streams' own names.
 func (b *bench) toys(t testing.TB) {
 	t.Helper()
-	b.exec(t, `CREATE TEMP TABLE nginx AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 60) AS _timestamp, (i % 1000)::SMALLINT AS _timestamp_nanos,
+	b.exec(t, `CREATE TEMP TABLE base_nginx AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 60) AS _timestamp, (i % 1000)::SMALLINT AS _timestamp_nanos,
 		(i // 50)::BIGINT AS _block, CASE i % 5 WHEN 0 THEN 'error: disk full on host ' || i WHEN 1 THEN 'connection reset' ELSE 'request ok u' || i END AS message,
 		CASE i % 3 WHEN 0 THEN 'error' WHEN 1 THEN 'warn' ELSE 'info' END AS level, (200 + i % 4 * 100)::BIGINT AS status, i * 1.5::DOUBLE AS duration,
 		'h' || (i % 7) AS host, 's' || (i % 2) AS "resource.service.name", i % 2 = 0 AS cached, TIMESTAMPTZ '2026-03-01 00:00:00+00' + to_hours(i) AS seen,
 		('{"a":' || i || ',"b":["x"]}')::JSON AS payload, 'S' || i AS "Status__2", NULL::JSON AS _overflow FROM range(200) r(i)`)
-	b.exec(t, `CREATE TEMP TABLE spans AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 30) AS _timestamp, 0::SMALLINT AS _timestamp_nanos,
+	b.exec(t, `CREATE TEMP TABLE base_spans AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 30) AS _timestamp, 0::SMALLINT AS _timestamp_nanos,
 		0::BIGINT AS _block, 't' || (i // 4) AS trace_id, 'op' || (i % 3) AS name, (i * 1000)::BIGINT AS duration_ns, 'h' || (i % 5) AS host, NULL::JSON AS _overflow
 		FROM range(100) r(i)`)
-	b.exec(t, `CREATE TEMP TABLE mixed AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(k) AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block,
+	b.exec(t, `CREATE TEMP TABLE base_mixed AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(k) AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block,
 		level, n, k::BIGINT AS k, 'h' || k AS host, "at", ok, NULL::JSON AS _overflow FROM (VALUES ('0', '9', 1, '2026-03-01T00:00:00Z', 'true'), ('false', '10', 2, 'never', 'no idea'),
 		('1', 'abc', 3, NULL, 'false'), ('true', '-3.5', 4, '2026-03-02', 'true'), (NULL, NULL, 5, '', NULL)) v(level, n, k, "at", ok)`)
-	b.exec(t, `CREATE TEMP TABLE up AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block, 1.0 AS value, NULL::JSON AS _overflow`)
+	b.exec(t, `CREATE TEMP TABLE base_up AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block, 1.0 AS value, NULL::JSON AS _overflow`)
+	for _, name := range []string{"nginx", "spans", "mixed", "up"} {
+		b.exec(t, fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * EXCLUDE (_timestamp_nanos, _block) FROM base_%s", name, name))
+	}
 }
