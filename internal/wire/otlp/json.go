@@ -61,12 +61,14 @@ func checkJSON(s *jsontext.Scanner, depth int) error {
 }
 
 // eachJSON visits the fields of a message in JSON. Keys may be in the form of OTLP/JSON or of the .proto file; unknown keys and
-// fields that are null are skipped.
+// fields that are null are skipped. raw may go on behind the message; t.left becomes the length of what does.
 func (t *tree) eachJSON(m *message, raw []byte, visit visitor) error {
 	c := cursor{s: raw}
 	switch c.next() {
 	case '{':
 	case 'n':
+		c.scalar()
+		t.left = len(raw) - c.i
 		return nil
 	default:
 		return malformed("is no object")
@@ -81,34 +83,46 @@ func (t *tree) eachJSON(m *message, raw []byte, visit visitor) error {
 			return err
 		}
 	}
+	t.left = len(raw) - c.i
 	return nil
 }
 
 func (t *tree) jsonField(f *field, c *cursor, visit visitor) error {
 	if !f.list {
-		v, err := t.jsonValue(f, c)
-		if err == nil {
-			err = visit(f.id, v)
-		}
-		if err != nil {
-			return at(err, f.name, -1)
-		}
-		return nil
+		return at(t.jsonElement(f, c, visit), f.name, -1)
 	}
 	if c.next() != '[' {
 		return at(malformed("is no array"), f.name, -1)
 	}
 	i := 0
 	for more := c.enter(); more; more = c.more() {
-		v, err := t.jsonValue(f, c)
-		if err == nil {
-			err = visit(f.id, v)
-		}
-		if err != nil {
+		if err := t.jsonElement(f, c, visit); err != nil {
 			return at(err, f.name, i)
 		}
 		i++
 	}
+	return nil
+}
+
+// jsonElement takes one value of a field and visits it.
+func (t *tree) jsonElement(f *field, c *cursor, visit visitor) error {
+	if !f.once {
+		v, err := t.jsonValue(f, c)
+		if err != nil {
+			return err
+		}
+		return visit(f.id, v)
+	}
+	c.next()
+	t.left = -1
+	if err := visit(f.id, value{raw: c.s[c.i:]}); err != nil {
+		return err
+	}
+	if t.left < 0 {
+		c.value() // the visitor had no use for it
+		return nil
+	}
+	c.i = len(c.s) - t.left
 	return nil
 }
 

@@ -34,7 +34,7 @@ var (
 		field{num: logTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
 		field{num: logSeverity, wire: varint, kind: kindEnum, name: "severityNumber", enum: severityNames()},
 		field{num: logLevel, wire: lengths, kind: kindText, name: "severityText"},
-		field{num: logBody, wire: lengths, kind: kindAnyValue, name: "body"},
+		field{num: logBody, wire: lengths, kind: kindAnyValue, once: true, name: "body"},
 		attributesField(logAttributes),
 		field{num: logDropped, wire: varint, kind: kindUint32, name: "droppedAttributesCount"},
 		field{num: logFlags, wire: fixed32, kind: kindUint32, name: "flags"},

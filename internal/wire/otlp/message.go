@@ -37,7 +37,8 @@ type field struct {
 	wire  protowire.Type
 	kind  kind
 	list  bool
-	size  int // of an ID in bytes; empty is allowed too
+	once  bool // of a message: the visitor walks it once, to its end, so JSON need not look for the end before
+	size  int  // of an ID in bytes; empty is allowed too
 	name  string
 	snake string   // the name in the form that JSON parsers must accept too
 	enum  []string // names of an enum's values, by number
@@ -96,7 +97,7 @@ func snakeCase(camel string) string {
 // value is one value of a field; of a list, one element.
 type value struct {
 	num uint64 // integers in two's complement, the bits of a double, 0 or 1 for a bool
-	raw []byte // text, bytes, or a message in its encoding; valid during the call
+	raw []byte // text, bytes, or a message in its encoding, of field.once perhaps with what follows; valid during the call
 }
 
 // visitor takes the values of a message's fields in the order of the encoding. id is the field's.
@@ -119,8 +120,12 @@ func malformed(format string, args ...any) error {
 	return &decodeError{reason: fmt.Sprintf(format, args...)}
 }
 
-// at puts a field, or an element of a list when index is not negative, in front of the path of a decodeError. Other errors stay.
+// at puts a field, or an element of a list when index is not negative, in front of the path of a decodeError. Other errors stay, nil
+// too.
 func at(err error, name string, index int) error {
+	if err == nil {
+		return nil
+	}
 	var d *decodeError
 	if !errors.As(err, &d) {
 		return err

@@ -116,8 +116,8 @@ var (
 		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
 		field{num: 6, id: pointScale, wire: varint, kind: kindSint32, name: "scale"},
 		field{num: 7, id: pointZeroCount, wire: fixed64, kind: kindUint64, name: "zeroCount"},
-		field{num: 8, id: pointPositive, wire: lengths, kind: kindMessage, name: "positive"},
-		field{num: 9, id: pointNegative, wire: lengths, kind: kindMessage, name: "negative"},
+		field{num: 8, id: pointPositive, wire: lengths, kind: kindMessage, once: true, name: "positive"},
+		field{num: 9, id: pointNegative, wire: lengths, kind: kindMessage, once: true, name: "negative"},
 		field{num: 10, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
 		exemplarsField(11),
 		field{num: 12, id: pointMin, wire: fixed64, kind: kindDouble, name: "min"},
@@ -130,7 +130,7 @@ var (
 		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
 		field{num: 4, id: pointCount, wire: fixed64, kind: kindUint64, name: "count"},
 		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
-		field{num: 6, id: pointQuantiles, wire: lengths, kind: kindMessage, list: true, name: "quantileValues"},
+		field{num: 6, id: pointQuantiles, wire: lengths, kind: kindMessage, once: true, list: true, name: "quantileValues"},
 		field{num: 8, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
 	)
 	bucketsMessage = newMessage(
@@ -147,7 +147,7 @@ var (
 		field{num: exemplarAsInt, wire: fixed64, kind: kindInt64, name: "asInt"},
 		idField(exemplarTraceID, "traceId", traceIDSize),
 		idField(exemplarSpanID, "spanId", spanIDSize),
-		field{num: exemplarAttributes, wire: lengths, kind: kindMessage, list: true, name: "filteredAttributes"},
+		field{num: exemplarAttributes, wire: lengths, kind: kindMessage, once: true, list: true, name: "filteredAttributes"},
 	)
 )
 
@@ -158,5 +158,5 @@ func pointAttributesField(num protowire.Number) field {
 }
 
 func exemplarsField(num protowire.Number) field {
-	return field{num: num, id: pointExemplars, wire: lengths, kind: kindMessage, list: true, name: "exemplars"}
+	return field{num: num, id: pointExemplars, wire: lengths, kind: kindMessage, once: true, list: true, name: "exemplars"}
 }

@@ -26,16 +26,16 @@ var (
 		field{num: anyBool, wire: varint, kind: kindBool, name: "boolValue"},
 		field{num: anyInt, wire: varint, kind: kindInt64, name: "intValue"},
 		field{num: anyDouble, wire: fixed64, kind: kindDouble, name: "doubleValue"},
-		field{num: anyArray, wire: lengths, kind: kindMessage, name: "arrayValue"},
-		field{num: anyKvlist, wire: lengths, kind: kindMessage, name: "kvlistValue"},
+		field{num: anyArray, wire: lengths, kind: kindMessage, once: true, name: "arrayValue"},
+		field{num: anyKvlist, wire: lengths, kind: kindMessage, once: true, name: "kvlistValue"},
 		field{num: anyBytes, wire: lengths, kind: kindBytes, name: "bytesValue"},
 		field{num: 8, wire: varint, kind: kindIgnored, name: "stringValueStrindex"},
 	)
-	arrayMessage    = newMessage(field{num: listValues, wire: lengths, kind: kindAnyValue, list: true, name: "values"})
-	kvlistMessage   = newMessage(field{num: listValues, wire: lengths, kind: kindMessage, list: true, name: "values"})
+	arrayMessage    = newMessage(field{num: listValues, wire: lengths, kind: kindAnyValue, once: true, list: true, name: "values"})
+	kvlistMessage   = newMessage(field{num: listValues, wire: lengths, kind: kindMessage, once: true, list: true, name: "values"})
 	keyValueMessage = newMessage(
 		field{num: keyValueKey, wire: lengths, kind: kindText, name: "key"},
-		field{num: keyValueValue, wire: lengths, kind: kindAnyValue, name: "value"},
+		field{num: keyValueValue, wire: lengths, kind: kindAnyValue, once: true, name: "value"},
 		field{num: 3, wire: varint, kind: kindIgnored, name: "keyStrindex"},
 	)
 	resourceMessage = newMessage(
@@ -52,7 +52,7 @@ var (
 )
 
 func attributesField(num protowire.Number) field {
-	return field{num: num, wire: lengths, kind: kindMessage, list: true, name: "attributes"}
+	return field{num: num, wire: lengths, kind: kindMessage, once: true, list: true, name: "attributes"}
 }
 
 func idField(num protowire.Number, name string, size int) field {

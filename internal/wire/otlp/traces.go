@@ -59,11 +59,11 @@ var (
 		field{num: spanEnd, wire: fixed64, kind: kindUint64, name: "endTimeUnixNano"},
 		attributesField(spanAttributes),
 		field{num: spanDropped, wire: varint, kind: kindUint32, name: "droppedAttributesCount"},
-		field{num: spanEvents, wire: lengths, kind: kindMessage, list: true, name: "events"},
+		field{num: spanEvents, wire: lengths, kind: kindMessage, once: true, list: true, name: "events"},
 		field{num: spanDroppedEvents, wire: varint, kind: kindUint32, name: "droppedEventsCount"},
-		field{num: spanLinks, wire: lengths, kind: kindMessage, list: true, name: "links"},
+		field{num: spanLinks, wire: lengths, kind: kindMessage, once: true, list: true, name: "links"},
 		field{num: spanDroppedLinks, wire: varint, kind: kindUint32, name: "droppedLinksCount"},
-		field{num: spanStatus, wire: lengths, kind: kindMessage, name: "status"},
+		field{num: spanStatus, wire: lengths, kind: kindMessage, once: true, name: "status"},
 		field{num: spanFlags, wire: fixed32, kind: kindUint32, name: "flags"},
 	)
 	eventMessage = newMessage(

@@ -42,6 +42,7 @@ type tree struct {
 	nodes []node
 	text  []byte
 	path  []byte // of the leaf that eachLeaf is at
+	left  int    // bytes behind the JSON message read last
 }
 
 // mark is a place in a tree to go back to.
