@@ -1,0 +1,143 @@
+package mstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Client asks a server in the name of one org. It holds no connection between requests, so a killed server leaves nothing behind.
+type Client struct {
+	Base string // as Server.HTTP
+	Org  string // X-Scope-OrgID; empty sends none
+}
+
+// Client returns a client of the server's full API.
+func (s *Server) Client(org string) Client { return Client{Base: s.HTTP, Org: org} }
+
+// Response is an answer, read to its end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Answer is a query's answer. Numbers are json.Number, so that no digit is lost.
+type Answer struct {
+	Columns []struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	} `json:"columns"`
+	Rows     [][]any                `json:"rows"`
+	Stats    map[string]json.Number `json:"stats"`
+	Warnings []string               `json:"warnings"`
+}
+
+// StatusError is an answer whose status is not 200.
+type StatusError struct{ Response }
+
+// Error returns status and body.
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Body) }
+
+// Do sends a request to a path of the server. Pairs are header names and values in turn. An error means that no whole answer came.
+func (c Client) Do(ctx context.Context, method, path string, body []byte, pairs ...string) (Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
+	if err != nil {
+		return Response{}, fmt.Errorf("build a request: %w", err)
+	}
+	if c.Org != "" {
+		req.Header.Set("X-Scope-OrgID", c.Org)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		req.Header.Set(pairs[i], pairs[i+1])
+	}
+	return roundTrip(req)
+}
+
+// Ask runs a SQL statement. An answer other than 200 is a *StatusError.
+func (c Client) Ask(ctx context.Context, statement string) (Answer, error) {
+	body, err := json.Marshal(map[string]string{"language": "sql", "statement": statement})
+	if err != nil {
+		return Answer{}, fmt.Errorf("write the question: %w", err)
+	}
+	res, err := c.Do(ctx, http.MethodPost, "/api/v1/query", body, "Content-Type", "application/json")
+	if err != nil {
+		return Answer{}, err
+	}
+	if res.Status != http.StatusOK {
+		return Answer{}, &StatusError{res}
+	}
+	var a Answer
+	d := json.NewDecoder(bytes.NewReader(res.Body))
+	d.UseNumber()
+	if err := d.Decode(&a); err != nil {
+		return Answer{}, fmt.Errorf("read the answer %q: %w", res.Body, err)
+	}
+	return a, nil
+}
+
+// Post sends a body and returns the answer, whatever its status. Pairs are header names and values in turn; without a Content-Type
+// among them the body is JSON.
+func (c Client) Post(t testing.TB, path, body string, pairs ...string) Response {
+	t.Helper()
+	pairs = append([]string{"Content-Type", "application/json"}, pairs...)
+	res, err := c.Do(t.Context(), http.MethodPost, path, []byte(body), pairs...)
+	require.NoError(t, err)
+	return res
+}
+
+// Get returns the answer of a path, whatever its status.
+func (c Client) Get(t testing.TB, path string) Response {
+	t.Helper()
+	res, err := c.Do(t.Context(), http.MethodGet, path, nil)
+	require.NoError(t, err)
+	return res
+}
+
+// Query runs a SQL statement that must succeed and returns its rows.
+func (c Client) Query(t testing.TB, statement string) [][]any {
+	t.Helper()
+	a, err := c.Ask(t.Context(), statement)
+	require.NoError(t, err, "%s", statement)
+	return a.Rows
+}
+
+func roundTrip(req *http.Request) (Response, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return Response{}, fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return Response{}, fmt.Errorf("%s %s: read the answer: %w", req.Method, req.URL.Path, err)
+	}
+	return Response{res.StatusCode, res.Header, body}, nil
+}
+
+// WaitFor calls condition until it returns nil, at most until ctx ends or for a minute; the error then carries the last one.
+func WaitFor(ctx context.Context, condition func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		last := condition(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited in vain: %w", last)
+		}
+	}
+}
