@@ -35,9 +35,13 @@ type settings struct {
 // statements returns the SET statements that close the sandbox, in the order that DuckDB needs: directories before external access,
 // the lock last.
 func (s settings) statements() []string {
-	dirs := make([]string, len(s.dataDirs))
-	for i, d := range s.dataDirs {
-		dirs[i] = quote(strings.TrimRight(d, "/") + "/")
+	var dirs []string
+	for _, d := range s.dataDirs {
+		d = strings.TrimRight(d, "/") + "/"
+		dirs = append(dirs, quote(d))
+		if pattern := PatternPath(d); pattern != d { // DuckDB checks the text of a path before it expands it
+			dirs = append(dirs, quote(pattern))
+		}
 	}
 	own := quote(s.tempDir)
 	return []string{
