@@ -7,6 +7,7 @@ import (
 
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/sqlplan"
+	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -36,7 +37,7 @@ func New(opts Options, deps Deps) (*Querier, error) {
 		return nil, fault.Wrap(fault.Invalid, err, "querier options: %s", err)
 	}
 	q := &Querier{opts: opts, deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
-	q.planner = sqlplan.New(planEngine{deps.Pool.Parser()}, planFunctions{})
+	q.planner = sqlplanduck.NewPlanner(deps.Pool.Parser())
 	return q, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/fresh"
 	"github.com/millstream/millstream/internal/sqlplan"
+	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
 )
 
 // run is one statement under way.
@@ -45,7 +46,7 @@ func (r *run) userError(err error) error {
 	if r.plan == nil {
 		return err
 	}
-	return r.plan.UserError(withMistake(err))
+	return r.plan.UserError(sqlplanduck.Mistake(err))
 }
 
 // release gives back what the statement holds. It is idempotent.

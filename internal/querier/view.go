@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
 )
@@ -141,7 +142,7 @@ func (t *table) selectFiles(columns []column, g *group, paths map[catalog.Segmen
 	}
 	files := make([]string, len(g.segments))
 	for i, s := range g.segments {
-		files[i] = literal(plainPath(paths[s.ID]))
+		files[i] = literal(duck.PatternPath(paths[s.ID]))
 	}
 	from := "read_parquet([" + strings.Join(files, ", ") + "], hive_partitioning=false)"
 	return selectSQL(items, from, t.conditions(ident(signal.TimeColumn), ident(signal.MetricColumn), g.inside))
@@ -245,8 +246,3 @@ func moment(micros int64) string { return "make_timestamptz(" + strconv.FormatIn
 func ident(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// plainPath writes a path so that the engine takes none of its characters for a pattern: an org's id may contain a star.
-func plainPath(path string) string {
-	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
-}

@@ -281,6 +281,16 @@ func (s *store) layout(of catalog.Stream, records []arrow.RecordBatch) (columnar
 	}, columnar.ByTime
 }
 
+// publishLabels reserves and publishes labels of a metric, as a flush does.
+func (s *store) publishLabels(metric string, labels ...string) {
+	s.t.Helper()
+	of := signal.Stream{Org: "acme", Database: signal.DefaultDatabase, Signal: signal.Metrics, Name: metric}
+	found, err := s.catalog.EnsureStreams(s.t.Context(), []signal.Stream{of})
+	require.NoError(s.t, err)
+	_, err = s.catalog.ReserveColumns(s.t.Context(), found[0].ID, labels)
+	require.NoError(s.t, err)
+}
+
 // answer is a whole result as text.
 type answer struct {
 	columns []string
