@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +72,8 @@ func (s *standalone) startEngine(context.Context) error {
 	}
 	s.pool, err = duck.NewPool(duck.Options{
 		Concurrency: c.Querier.Concurrency, WarmInstances: c.Querier.WarmInstances, MemoryLimit: c.Querier.MemoryLimit,
-		TempDir: filepath.Join(s.tempDir(), "engine"), TempMaxSize: c.Querier.TempMaxSize, DataDirs: s.dataDirs,
+		TempDir: filepath.Join(s.tempDir(), "engine"), TempMaxSize: c.Querier.TempMaxSize,
+		Threads: runtime.GOMAXPROCS(0), DataDirs: s.dataDirs,
 	}, s.component("engine"), s.metrics)
 	if err != nil {
 		return err

@@ -1,0 +1,204 @@
+package ingress_test
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/signal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pack compresses data in every way that is read.
+func pack(t *testing.T, data []byte) map[string][]byte {
+	t.Helper()
+	through := func(open func(io.Writer) io.WriteCloser) []byte {
+		var b bytes.Buffer
+		w := open(&b)
+		_, err := w.Write(data)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		return b.Bytes()
+	}
+	return map[string][]byte{
+		"":         data,
+		"identity": data,
+		"gzip":     through(func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
+		"deflate":  through(func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }),
+		"Deflate": through(func(w io.Writer) io.WriteCloser {
+			f, err := flate.NewWriter(w, 5)
+			require.NoError(t, err)
+			return f
+		}),
+		"zstd": through(func(w io.Writer) io.WriteCloser {
+			z, err := zstd.NewWriter(w)
+			require.NoError(t, err)
+			return z
+		}),
+		"snappy": snappy.Encode(nil, data),
+		"SNAPPY": through(func(w io.Writer) io.WriteCloser { return s2.NewWriter(w, s2.WriterSnappyCompat()) }),
+	}
+}
+
+func inflate(body []byte, encoding string, limit int64) ([]byte, error) {
+	r, err := ingress.Inflate(bytes.NewReader(body), encoding, limit, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	return data, errors.Join(err, r.Close())
+}
+
+func TestInflate(t *testing.T) {
+	t.Parallel()
+	data := bytes.Repeat([]byte("millstream "), 5000)
+	for encoding, body := range pack(t, data) {
+		got, err := inflate(body, encoding, int64(len(data)))
+		require.NoError(t, err, encoding)
+		require.Equal(t, data, got, encoding)
+
+		_, err = inflate(body, encoding, int64(len(data)-1))
+		require.True(t, fault.Is(err, fault.TooLarge), "%s: %v", encoding, err)
+
+		if encoding != "" && encoding != "identity" {
+			_, err = inflate(body[:len(body)-5], encoding, int64(len(data)))
+			require.True(t, fault.Is(err, fault.Invalid), "%s: %v", encoding, err)
+			_, err = inflate([]byte("nonsense that is no archive"), encoding, 1000)
+			require.True(t, fault.Is(err, fault.Invalid) || fault.Is(err, fault.TooLarge), "%s: %v", encoding, err)
+		}
+	}
+	_, err := inflate(data, "br", 0)
+	require.True(t, fault.Is(err, fault.Unsupported))
+}
+
+// TestInflateBombs is case I08 of the public reports: what a header claims, or what a small body becomes, is never held.
+func TestInflateBombs(t *testing.T) {
+	t.Parallel()
+	_, err := inflate([]byte("\xff\xff\xff\xff\x0fx"), "snappy", 64<<20)
+	require.True(t, fault.Is(err, fault.TooLarge) || fault.Is(err, fault.Invalid), "%v", err)
+	zeros := make([]byte, 8<<20)
+	for _, encoding := range []string{"gzip", "zstd", "deflate"} {
+		body := pack(t, zeros)[encoding]
+		require.Less(t, len(body), 64<<10)
+		_, err := inflate(body, encoding, 1<<20)
+		require.True(t, fault.Is(err, fault.TooLarge), encoding)
+	}
+}
+
+func TestAuthenticator(t *testing.T) {
+	t.Parallel()
+	ask := func(mode ingress.Mode, values ...string) string {
+		h := http.Header{}
+		for _, v := range values {
+			h.Add(ingress.OrgHeader, v)
+		}
+		id, err := ingress.NewAuthenticator(mode).HTTP(h)
+		if err != nil {
+			return fault.KindOf(err).String()
+		}
+		return string(id)
+	}
+	require.Equal(t, "default", ask(ingress.ModeOpen))
+	require.Equal(t, "t1", ask(ingress.ModeOpen, "t1"))
+	require.Equal(t, "unauthenticated", ask(ingress.ModeHeader))
+	require.Equal(t, "unauthenticated", ask(ingress.ModeHeader, ""))
+	require.Equal(t, "t1", ask(ingress.ModeHeader, "t1"))
+	for _, bad := range []string{"..", ".", "../t2", "t1/../t2", "t1|t2", "a|", "t1:k=v", "%2e%2e", "t\x00", strings.Repeat("a", 151)} {
+		require.Equal(t, "invalid", ask(ingress.ModeHeader, bad), bad)
+	}
+	require.Equal(t, "invalid", ask(ingress.ModeHeader, "t1", "t2"))
+}
+
+// writer counts rows and fails from the nth batch on.
+type writer struct {
+	batches, rows int
+	failFrom      int
+	err           error
+}
+
+func (w *writer) Write(_ context.Context, batches ...*signal.Batch) error {
+	for _, b := range batches {
+		w.batches++
+		if w.failFrom > 0 && w.batches >= w.failFrom {
+			return w.err
+		}
+		w.rows += b.Rows()
+	}
+	return nil
+}
+
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"n\":%d}\n", i)
+	}
+	return b.String()
+}
+
+func target() ingress.Target { return ingress.Target{Org: "t1", Signal: signal.Logs, Stream: "s"} }
+
+func TestJSONIsWrittenInChunks(t *testing.T) {
+	t.Parallel()
+	w := &writer{}
+	f := ingress.NewFront(w, ingress.Limits{}, clock.System{}, nil)
+	result, err := f.JSON(t.Context(), target(), strings.NewReader(lines(50_000)), "")
+	require.NoError(t, err)
+	require.Equal(t, 50_000, result.Accepted)
+	require.Equal(t, 50_000, w.rows)
+	require.Equal(t, 3, w.batches)
+}
+
+// TestRefusalTellsWhatIsStored checks decision E5: the first refusal ends the request and says how much from its start is stored.
+func TestRefusalTellsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	for failFrom := 1; failFrom <= 3; failFrom++ {
+		w := &writer{failFrom: failFrom, err: fault.New(fault.Unavailable, "the disk is full").After(7 * time.Second)}
+		f := ingress.NewFront(w, ingress.Limits{}, clock.System{}, nil)
+		result, err := f.JSON(t.Context(), target(), strings.NewReader("broken\n"+lines(50_000)), "")
+		require.True(t, fault.Is(err, fault.Unavailable))
+		require.Equal(t, 7*time.Second, fault.RetryAfter(err))
+		require.Equal(t, w.rows, result.Accepted)
+		require.Equal(t, (failFrom-1)*20_000, w.rows)
+		var partial *ingress.PartialError
+		require.Equal(t, failFrom > 1, errors.As(err, &partial))
+		if partial != nil {
+			require.Equal(t, w.rows+1, partial.Settled, "the broken line is settled too")
+			require.Contains(t, fault.Message(err), fmt.Sprintf("%d rows are stored", w.rows))
+			require.Contains(t, fault.Message(err), "the disk is full")
+		}
+	}
+}
+
+func TestTargetNames(t *testing.T) {
+	t.Parallel()
+	f := ingress.NewFront(&writer{}, ingress.Limits{}, clock.System{}, nil)
+	for _, name := range []string{"", "..", "a/b", "a b", "ä", strings.Repeat("x", 256)} {
+		to := target()
+		to.Stream = name
+		_, err := f.JSON(t.Context(), to, strings.NewReader("{}"), "")
+		require.True(t, fault.Is(err, fault.Invalid), name)
+		to = target()
+		to.Database = name
+		_, err = f.JSON(t.Context(), to, strings.NewReader("{}"), "")
+		require.Equal(t, name != "", fault.Is(err, fault.Invalid), name)
+	}
+}
