@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
 )
 
 // Bounds of a flush round.
@@ -16,6 +17,9 @@ const (
 	maxFlushBytes    = 64 << 20  // Arrow bytes of one dataset in a round
 	maxRoundBytes    = 256 << 20 // Arrow bytes of all datasets in a round
 	commitAttempts   = 5
+	// maxShipmentAge bounds the time from the first upload of a round to its commit. The sweep of orphans deletes unregistered objects
+	// after twice that or more, so one that is about to be registered is never swept.
+	maxShipmentAge = 30 * time.Minute
 )
 
 // Bounds after which a dataset that cannot be flushed stops holding the log (decisions C5).
@@ -43,10 +47,19 @@ func (g *Ingest) Run(ctx context.Context) error {
 // tick is how often buffers are looked at.
 func (g *Ingest) tick() time.Duration { return max(g.opts.FlushInterval/10, 10*time.Millisecond) }
 
-// due reports whether a buffer is to be flushed now: too old, too large, of an earlier epoch, or memory is short.
+// due reports whether a buffer is to be flushed now: too old, too large, of an earlier epoch, or memory is short and the buffer
+// holds more than its share of it.
 func (g *Ingest) due(b *buffer, s state) bool {
 	return s.bytes >= g.opts.BufferMaxSize || g.deps.Clock.Now().Sub(s.oldest) >= g.opts.FlushInterval ||
-		b.key.Epoch != g.writer.Epoch || g.memory.pressed()
+		b.key.Epoch != g.writer.Epoch || (g.memory.pressed() && s.bytes >= g.fairShare())
+}
+
+// fairShare is the bytes that a buffer would hold if all held the same: flushing those above it frees at least half of the memory
+// with few files.
+func (g *Ingest) fairShare() int64 {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.memory.used() / int64(2*max(1, len(g.mu.buffers)))
 }
 
 // Flush writes everything that is durable now into segments. It returns the first error; rows that could not be flushed stay in
@@ -162,6 +175,12 @@ func (g *Ingest) round(ctx context.Context, buffers []*buffer) (advanced bool, e
 	}
 	if len(parts) == 0 {
 		return false, errors.Join(errs...)
+	}
+	if age := g.deps.Clock.Now().Sub(started); age > maxShipmentAge {
+		for _, s := range parts {
+			g.discard(ctx, s)
+		}
+		return false, errors.Join(append(errs, fault.New(fault.Unavailable, "uploading took %s, which is too long to commit", age))...)
 	}
 	results, err := g.commit(ctx, parts)
 	if err != nil {
