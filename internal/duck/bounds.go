@@ -114,8 +114,8 @@ func variadicMacros() []string {
 
 // distance bounds both texts of a function whose cost is the product of their lengths.
 func distance(name string) string {
-	return macro("ms_"+name+"(a, b)", "CASE WHEN strlen(a) > %[1]d OR strlen(b) > %[1]d THEN error('%[2]s: a text is longer than %[1]d bytes')"+
-		" ELSE %[2]s(a, b) END", maxEditBytes, name)
+	return macro("ms_"+name+"(a, b)", "CASE WHEN strlen(a) > %[1]d OR strlen(b) > %[1]d"+
+		" THEN error('%[2]s: a text is longer than %[1]d bytes') ELSE %[2]s(a, b) END", maxEditBytes, name)
 }
 
 // sequence bounds range and generate_series over integers and over timestamps. A cast that makes no sense for the type gives NULL.

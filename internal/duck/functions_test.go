@@ -101,7 +101,8 @@ func TestLikeIsLike(t *testing.T) {
 	t.Parallel()
 	i := acquire(t, newPool(t, nil), "a")
 	texts := []string{"", "a", "abc", "ABC", "a%b", "a.c", "xaybzc", "a\nb\nc", "世界abc", "aaaab", "[b]+c", `a\b`}
-	patterns := []string{"", "%", "a", "a%", "%c", "%b%", "a%c", "%a%b%c", "a_c", "%_", "___", "%.%c", "%a_b%", "_%_%_", "%\n%c", "%a%a%b", "%[b]%+c", `%\%`, "%世_a%"}
+	patterns := []string{"", "%", "a", "a%", "%c", "%b%", "a%c", "%a%b%c", "a_c", "%_", "___", "%.%c", "%a_b%", "_%_%_",
+		"%\n%c", "%a%a%b", "%[b]%+c", `%\%`, "%世_a%"}
 	lit := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	for op, sql := range map[string]string{"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE"} {
 		macro, _ := duck.Rewrite(op)
@@ -112,7 +113,8 @@ func TestLikeIsLike(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, []string{"true", "false"}, readOne(t, i, `SELECT ms_like_escape('a%c', 'a!%c', '!'), ms_not_like_escape('a%c', 'a!%c', '!')`))
+	require.Equal(t, []string{"true", "false"}, readOne(t, i,
+		`SELECT ms_like_escape('a%c', 'a!%c', '!'), ms_not_like_escape('a%c', 'a!%c', '!')`))
 }
 
 // hostile are calls that try to make much of little, or to take long.
@@ -151,7 +153,8 @@ func hostile() []string {
 		"ms_concat(ms_repeat('a', 1000000), ms_repeat('a', 1000000))", "ms_join(ms_repeat('a', 1000000), ms_repeat('a', 1000000))",
 		"ms_concat_ws(ms_repeat('a', 1000000), 'a', 'b', 'c', 'd')", "ms_hex(ms_repeat('a', 1000000))", "ms_bin(ms_repeat('a', 1000000))",
 		"ms_url_encode(ms_repeat('ü', 500000))", "list_sort(ms_range(100000))", "list_intersect(ms_range(100000), ms_range(100000))",
-		"time_bucket(INTERVAL 1 MICROSECOND, TIMESTAMP '9999-01-01', TIMESTAMP '0001-01-01')", "trim(ms_repeat('a', 1000000), ms_repeat('b', 1000000))",
+		"time_bucket(INTERVAL 1 MICROSECOND, TIMESTAMP '9999-01-01', TIMESTAMP '0001-01-01')",
+		"trim(ms_repeat('a', 1000000), ms_repeat('b', 1000000))",
 	}
 	return calls
 }
@@ -214,7 +217,9 @@ names that are. They mean what DuckDB's documentation says, with these bounds, b
 - **bounded** (in bold below): a text that the function makes is at most 1 MiB, a list at most about 100,000 elements, and all that it
   makes for 2048 rows together at most 128 MiB. Beyond that the statement ends with an error.
 - Edit distances and similarities take texts of up to 1024 bytes; format texts up to 1000 bytes and widths of up to three digits.
-- A JSON path is a text or an array index, without the recursive step "..". LIKE with ESCAPE takes patterns with one %, or one at either end.
+- A JSON path is a text or an array index, without the recursive step "..".
+- LIKE with ESCAPE takes patterns with one %, or one at either end. Patterns of regular expressions are at most 4 KiB, of LIKE 1000 bytes.
+- The operator || joins texts; lists grow by list_append.
 - ` + "`range` and `generate_series`" + ` in FROM have no bound; they stream.
 - Not here: lambdas, GLOB, and whatever reads files, settings, catalogs or SQL text.
 

@@ -37,8 +37,9 @@ import (
 const (
 	tooLongText   = "the text or list that a function makes is limited to 1 MiB (100,000 elements)"
 	tooLongVector = "the texts or lists that a function makes are limited to 128 MiB for 2048 rows"
-	badFormat     = "the format text is longer than 1000 bytes, has more than 32 places or a width of more than three digits, or its arguments are too long"
-	badPath       = "the step .. of a JSON path is not supported"
+	badFormat     = "the format text is longer than 1000 bytes, has more than 32 places or a width of more than three digits," +
+		" or its arguments are too long"
+	badPath = "the step .. of a JSON path is not supported"
 )
 
 // guard is one function with its overloads.

@@ -20,8 +20,10 @@ import (
 // Nothing refers to the batches afterwards. Every batch has the columns of schema in its order, dictionary-encoded or not.
 //
 // Arrow types: bool, int8 … int64, uint8 … uint64, float32, float64, utf8, large_utf8, binary, large_binary, date32, timestamp of any
-// unit, and dictionaries of texts (VARCHAR). A timestamp with a zone must be in microseconds; nanoseconds with a zone lose what is below a
-// microsecond nowhere: they are refused. A utf8 field whose metadata has TypeKey "JSON" becomes a JSON column; its text is not checked.
+// unit without a zone (TIMESTAMP, TIMESTAMP_S, _MS, _NS) and of microseconds with one (TIMESTAMP WITH TIME ZONE), and dictionaries of utf8
+// without nulls among their values (VARCHAR). A utf8 field whose metadata has TypeKey "JSON" becomes a JSON column; its text is not checked.
+//
+// Errors: fault.Internal for other types and batches of another shape, fault.Invalid for text that is not UTF-8 and for a reached limit.
 func (i *Instance) LoadTable(ctx context.Context, name string, schema *arrow.Schema, batches []arrow.RecordBatch) error {
 	cols, err := loadColumns(schema)
 	if err != nil {
@@ -50,6 +52,7 @@ type loadColumn struct {
 	width   int  // bytes of a fixed-width value, 0 for bool, text and binary
 	text    bool // must be UTF-8
 	json    bool
+	arrow   arrow.DataType
 }
 
 func loadColumns(schema *arrow.Schema) ([]loadColumn, error) {
@@ -63,6 +66,7 @@ func loadColumns(schema *arrow.Schema) ([]loadColumn, error) {
 		if name, _ := f.Metadata.GetValue(TypeKey); name == "JSON" && col.text {
 			col.sqlType, col.json = "JSON", true
 		}
+		col.arrow = f.Type
 		cols[c] = col
 	}
 	return cols, nil
@@ -127,53 +131,67 @@ func timestampColumn(t *arrow.TimestampType) (loadColumn, bool) {
 	}
 }
 
-// load appends batches to the temporary table name, chunk by chunk.
+// loader fills one table.
+type loader struct {
+	engine   *engine
+	columns  []loadColumn
+	types    []bindings.LogicalType
+	appender bindings.Appender
+	chunk    bindings.DataChunk
+}
+
+// load appends batches to the temporary table name.
 func (e *engine) load(ctx context.Context, name string, cols []loadColumn, batches []arrow.RecordBatch) (err error) {
-	var app bindings.Appender
+	l := &loader{engine: e, columns: cols}
 	defer func() {
-		if bindings.AppenderDestroy(&app) == bindings.StateError && err == nil {
+		if !l.close() && err == nil {
 			err = fault.New(fault.Internal, "close appender")
 		}
 	}()
-	if bindings.AppenderCreateExt(e.conn, "temp", "main", name, &app) == bindings.StateError {
-		return e.fail(bindings.AppenderError(app))
+	if bindings.AppenderCreateExt(e.conn, "temp", "main", name, &l.appender) == bindings.StateError {
+		return l.fail()
 	}
-	types := make([]bindings.LogicalType, len(cols))
-	for c := range cols {
-		types[c] = bindings.CreateLogicalType(cols[c].id)
-		if cols[c].json {
-			bindings.LogicalTypeSetAlias(types[c], "JSON")
+	for _, c := range cols {
+		t := bindings.CreateLogicalType(c.id)
+		if c.json {
+			bindings.LogicalTypeSetAlias(t, "JSON")
 		}
+		l.types = append(l.types, t)
 	}
-	chunk := bindings.CreateDataChunk(types)
-	defer func() {
-		bindings.DestroyDataChunk(&chunk)
-		for c := range types {
-			bindings.DestroyLogicalType(&types[c])
-		}
-	}()
+	l.chunk = bindings.CreateDataChunk(l.types)
 	for _, b := range batches {
 		if int(b.NumCols()) != len(cols) {
 			return fault.New(fault.Internal, "batch has %d columns, its table %d", b.NumCols(), len(cols))
 		}
-		if err := e.loadBatch(ctx, app, chunk, cols, b); err != nil {
+		if err := l.batch(ctx, b); err != nil {
 			return err
 		}
 	}
-	if bindings.AppenderFlush(app) == bindings.StateError {
-		return e.fail(bindings.AppenderError(app))
+	if bindings.AppenderFlush(l.appender) == bindings.StateError {
+		return l.fail()
 	}
 	return nil
 }
 
-func (e *engine) loadBatch(ctx context.Context, app bindings.Appender, chunk bindings.DataChunk, cols []loadColumn, b arrow.RecordBatch) error {
+func (l *loader) fail() error { return l.engine.fail(bindings.AppenderError(l.appender)) }
+
+// close frees what the loader holds and reports whether the appender closed well.
+func (l *loader) close() bool {
+	bindings.DestroyDataChunk(&l.chunk)
+	for c := range l.types {
+		bindings.DestroyLogicalType(&l.types[c])
+	}
+	return bindings.AppenderDestroy(&l.appender) == bindings.StateSuccess
+}
+
+// batch appends b in chunks of the engine's vector size.
+func (l *loader) batch(ctx context.Context, b arrow.RecordBatch) error {
 	step := int(bindings.VectorSize())
 	for at := 0; at < int(b.NumRows()); at += step {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		n := min(step, int(b.NumRows())-at)
-		if err := e.loadChunk(app, chunk, cols, window{b, at, n}); err != nil {
+		if err := l.append(window{b, at, min(step, int(b.NumRows())-at)}); err != nil {
 			return err
 		}
 	}
@@ -186,35 +204,35 @@ type window struct {
 	at, n int
 }
 
-func (e *engine) loadChunk(app bindings.Appender, chunk bindings.DataChunk, cols []loadColumn, w window) error {
+func (l *loader) append(w window) error {
 	// Long texts are not copied into the chunk: it points to the Arrow buffers, which stay pinned until the appender has its own copy.
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	bindings.DataChunkReset(chunk)
-	for c := range cols {
-		vec := bindings.DataChunkGetVector(chunk, bindings.IdxT(c))
-		if err := cols[c].fill(vec, w.batch.Column(c), w, &pin); err != nil {
+	bindings.DataChunkReset(l.chunk)
+	for c := range l.columns {
+		vec := bindings.DataChunkGetVector(l.chunk, bindings.IdxT(c))
+		if err := l.columns[c].fill(vec, w.batch.Column(c), w, &pin); err != nil {
 			return fmt.Errorf("column %q: %w", w.batch.ColumnName(c), err)
 		}
 	}
-	bindings.DataChunkSetSize(chunk, bindings.IdxT(w.n))
-	if bindings.AppendDataChunk(app, chunk) == bindings.StateError {
-		return e.fail(bindings.AppenderError(app))
+	bindings.DataChunkSetSize(l.chunk, bindings.IdxT(w.n))
+	if bindings.AppendDataChunk(l.appender, l.chunk) == bindings.StateError {
+		return l.fail()
 	}
 	return nil
 }
 
 // fill writes rows w of col into vec.
 func (c *loadColumn) fill(vec bindings.Vector, col arrow.Array, w window, pin *runtime.Pinner) error {
+	if !arrow.TypeEqual(col.DataType(), c.arrow) && (!c.text || !isText(col.DataType())) {
+		return fault.New(fault.Internal, "batch has Arrow type %s, its table %s", col.DataType(), c.arrow)
+	}
 	if col.NullN() > 0 {
 		bindings.VectorEnsureValidityWritable(vec)
 		mask := unsafe.Slice((*byte)(bindings.VectorGetValidity(vec)), (int(bindings.VectorSize())+7)/8)
 		bitutil.CopyBitmap(col.NullBitmapBytes(), col.Data().Offset()+w.at, w.n, mask, 0)
 	}
 	if c.width > 0 {
-		if _, ok := col.DataType().(arrow.FixedWidthDataType); !ok {
-			return fault.New(fault.Internal, "batch has Arrow type %s", col.DataType())
-		}
 		from := (col.Data().Offset() + w.at) * c.width
 		copy(values[byte](vec, w.n*c.width), col.Data().Buffers()[1].Bytes()[from:])
 		return nil
@@ -227,12 +245,12 @@ func (c *loadColumn) fill(vec bindings.Vector, col arrow.Array, w window, pin *r
 		}
 	case *array.Dictionary:
 		dict, ok := a.Dictionary().(*array.String)
-		if !ok {
-			return fault.New(fault.Internal, "dictionary of %s", a.Dictionary().DataType())
+		if !ok || dict.NullN() > 0 {
+			return fault.New(fault.Internal, "dictionary of %s with %d nulls", a.Dictionary().DataType(), a.Dictionary().NullN())
 		}
 		pinBuffer(pin, dict.Data())
 		return c.fillTexts(vec, w.n, func(i int) string {
-			if a.IsNull(w.at+i) || dict.IsNull(a.GetValueIndex(w.at+i)) {
+			if a.IsNull(w.at + i) {
 				return ""
 			}
 			return dict.Value(a.GetValueIndex(w.at + i))
@@ -253,6 +271,11 @@ func (c *loadColumn) fill(vec bindings.Vector, col arrow.Array, w window, pin *r
 		return fault.New(fault.Internal, "batch has Arrow type %s", col.DataType())
 	}
 	return nil
+}
+
+// isText reports whether a text column can be filled from t; dictionaries of other things are refused later.
+func isText(t arrow.DataType) bool {
+	return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING || t.ID() == arrow.DICTIONARY
 }
 
 // pinBuffer pins the bytes of a text or binary array.

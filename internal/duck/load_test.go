@@ -158,7 +158,8 @@ func TestLoadTableUnderOperators(t *testing.T) {
 		require.Equal(t, []string{want}, readOne(t, i, sql), sql)
 	}
 	require.Len(t, readAll(t, i, "SUMMARIZE SELECT i16, s, ts FROM fresh"), 3)
-	require.Len(t, readAll(t, i, "SELECT * FROM (SELECT b, i16 FROM fresh WHERE i16 < -900 AND b IS NOT NULL) PIVOT (count(i16) FOR b IN (true, false))"), 1)
+	const pivot = "SELECT * FROM (SELECT b, i16 FROM fresh WHERE i16 < -900 AND b IS NOT NULL) PIVOT (count(i16) FOR b IN (true, false))"
+	require.Len(t, readAll(t, i, pivot), 1)
 }
 
 func TestLoadTableRefuses(t *testing.T) {

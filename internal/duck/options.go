@@ -75,7 +75,8 @@ func (o Options) dataDirs(org tenant.ID) []string {
 	return o.DataDirs(org)
 }
 
-// PatternPath writes a path of a file so that DuckDB, which takes paths for patterns, finds that file alone: an org's id may contain a star.
+// PatternPath writes a path of a file so that DuckDB, which takes paths for patterns, finds that file alone: an org's id may contain a
+// star.
 func PatternPath(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }

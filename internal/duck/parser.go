@@ -78,10 +78,11 @@ type serializedError struct {
 }
 
 // SerializeSQL returns DuckDB's syntax tree of sql as JSON: {"error":false,"statements":[{"node":{…}}]}, every query_location a byte
-// offset into sql. There may be no or several statements, and DESCRIBE, SUMMARIZE and SHOW pass as trees of their own: the caller counts and walks.
+// offset into sql (2^64-1 for none). There may be no or several statements, and DESCRIBE, SUMMARIZE and SHOW pass as trees of their own:
+// the caller counts and walks.
 //
-// A text that is no sequence of SELECT statements is fault.Invalid; a StatementError in the chain has Offset, Line and Column of the mistake
-// where DuckDB names it. So is a text that is longer than MaxStatementBytes, not UTF-8, or contains NUL.
+// A text that is no sequence of SELECT statements is fault.Invalid; a StatementError in the chain has Offset, Line and Column of the
+// mistake where DuckDB names it. So is a text that is longer than MaxStatementBytes, not UTF-8, or contains NUL.
 func (p *Parser) SerializeSQL(ctx context.Context, sql string) ([]byte, error) {
 	if err := checkText(sql); err != nil {
 		return nil, err

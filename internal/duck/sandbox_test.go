@@ -70,7 +70,7 @@ func TestSandboxReadsItsOwnDirectory(t *testing.T) {
 	p := newPool(t, func(o *duck.Options) {
 		o.DataDirs = func(org tenant.ID) []string { return []string{filepath.Join(root, string(org))} }
 	})
-	for _, org := range []string{"a", "ab"} {
+	for _, org := range []string{"a", "ab", "*"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, org), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(root, org, "x.json"), []byte(`{"org":"`+org+`"}`), 0o600))
 	}
@@ -84,6 +84,11 @@ func TestSandboxReadsItsOwnDirectory(t *testing.T) {
 		require.Error(t, err, path)
 		require.NotContains(t, fault.Message(err), root)
 	}
+	// A star in the org's id is a star of its path and not a pattern.
+	star := acquire(t, p, "*")
+	path := duck.PatternPath(filepath.Join(root, "*", "x.json"))
+	require.Equal(t, []string{"*"}, readOne(t, star, "SELECT org FROM read_json('"+path+"')"))
+	star.Release()
 	_, _, err := read(t.Context(), i, "SELECT * FROM read_json('"+filepath.Join(root, "a", "gone.json")+"')")
 	require.Error(t, err)
 	require.NotContains(t, fault.Message(err), root)

@@ -25,9 +25,9 @@ const (
 	after  = `(?:$|[^` + Class + `])`
 )
 
-// MatchTerms reads the query of match(column, query): terms separated by white space; a term in double quotes is a phrase, whose words stand
-// next to each other in this order, whatever characters that are no word characters are between them. A term without quotes but with such
-// characters in it (10.0.0.1) is a phrase too. A * directly after the last word of a term lets that word go on.
+// MatchTerms reads the query of match(column, query): terms separated by white space; a term in double quotes is a phrase, whose words
+// stand next to each other in this order, whatever characters that are no word characters are between them. A term without quotes but
+// with such characters in it (10.0.0.1) is a phrase too. A * directly after the last word of a term lets that word go on.
 //
 // Errors are fault.Invalid: a quote without its partner, or no word at all.
 func MatchTerms(query string) ([]Term, error) {
