@@ -71,7 +71,7 @@ func (r *zstdReader) Read(p []byte) (int, error) {
 		}
 		r.decoder = nil
 	}
-	return n, err //nolint:wrapcheck // io.Reader
+	return n, err
 }
 
 // snappyCompressor is the framed form of snappy.

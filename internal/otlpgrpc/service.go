@@ -83,7 +83,7 @@ func describe(sig signal.Signal) *grpc.ServiceDesc {
 					return nil, err
 				}
 				call := func(ctx context.Context, req any) (any, error) {
-					return srv.(exporter).export(ctx, sig, req.(*message)) //nolint:forcetypeassert // both are of this package
+					return srv.(exporter).export(ctx, sig, req.(*message))
 				}
 				if intercept == nil {
 					return call(ctx, req)
@@ -108,7 +108,7 @@ func (s *Service) export(ctx context.Context, sig signal.Signal, req *message) (
 	if k := fault.KindOf(err); k == fault.Internal || k == fault.Corrupt {
 		s.logger.ErrorContext(ctx, "otlp export failed", "org", string(org), "signal", sig.String(), "error", err)
 	}
-	return nil, status.FromProto(otlp.Status(err)).Err() //nolint:wrapcheck // the status is the answer
+	return nil, status.FromProto(otlp.Status(err)).Err()
 }
 
 func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (org tenant.ID, res wire.Result, err error) {
@@ -120,11 +120,11 @@ func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (or
 	md, _ := metadata.FromIncomingContext(ctx)
 	org, err = s.auth.GRPC(md)
 	if err != nil {
-		return org, res, err //nolint:wrapcheck // a fault
+		return org, res, err
 	}
 	target := ingress.Target{Org: org, Database: first(md, databaseKey), Signal: sig, Stream: first(md, streamKey, streamKeyAlias)}
 	res, err = s.front.OTLP(ctx, target, body, otlp.Protobuf)
-	return org, res, err //nolint:wrapcheck // a fault
+	return org, res, err
 }
 
 // first returns the first value that is not empty of the first key that has one.

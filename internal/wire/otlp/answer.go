@@ -44,7 +44,7 @@ func Success(enc Encoding, s signal.Signal, res wire.Result) []byte {
 	}
 	var partial []byte
 	partial = protowire.AppendTag(partial, 1, protowire.VarintType)
-	partial = protowire.AppendVarint(partial, uint64(res.Rejected)) //nolint:gosec // positive
+	partial = protowire.AppendVarint(partial, uint64(res.Rejected))
 	partial = protowire.AppendTag(partial, 2, protowire.BytesType)
 	partial = protowire.AppendString(partial, strings.ToValidUTF8(message, "\uFFFD"))
 	body := protowire.AppendTag(nil, 1, protowire.BytesType)
@@ -92,7 +92,7 @@ func partialMessage(s signal.Signal, res wire.Result) string {
 // RetryInfo when the same request may pass later. err is not nil.
 func Status(err error) *spb.Status {
 	st := &spb.Status{
-		Code:    int32(fault.StatusOf(err).GRPC), //nolint:gosec // few codes
+		Code:    int32(fault.StatusOf(err).GRPC),
 		Message: strings.ToValidUTF8(fault.Message(err), "\uFFFD"),
 	}
 	if wait := fault.RetryAfter(err); wait > 0 {

@@ -23,13 +23,14 @@ func benchmarkLogs(n int) plogotlp.ExportRequest {
 	s.Scope().SetName("filelog")
 	for i := range n {
 		l := s.LogRecords().AppendEmpty()
-		l.SetTimestamp(1_741_600_000_000_000_001 + 1)
+		l.SetTimestamp(1_741_600_000_000_000_001)
 		l.SetObservedTimestamp(1_741_600_000_000_000_005)
 		l.SetSeverityNumber(plog.SeverityNumberInfo)
 		l.SetSeverityText("INFO")
 		l.SetTraceID([16]byte{1, byte(i)})
 		l.SetSpanID([8]byte{2, byte(i)})
-		l.Body().SetStr(fmt.Sprintf("081109 203615 148 INFO dfs.DataNode$PacketResponder: PacketResponder %d for block blk_38865049064139660 terminating", i))
+		l.Body().SetStr(fmt.Sprintf("081109 203615 148 INFO dfs.DataNode$PacketResponder: "+
+			"PacketResponder %d for block blk_38865049064139660 terminating", i))
 		l.Attributes().PutStr("log.file.name", "hdfs.log")
 		l.Attributes().PutStr("http.request.method", "GET")
 		l.Attributes().PutInt("http.response.status_code", 200)
@@ -52,6 +53,7 @@ func BenchmarkLogsJSON(b *testing.B) {
 }
 
 func benchmark(b *testing.B, body []byte, enc otlp.Encoding) {
+	b.Helper()
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	rows := 0

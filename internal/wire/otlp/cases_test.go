@@ -1,7 +1,6 @@
 package otlp_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -19,6 +18,18 @@ func spanBody(fields string) []byte {
 	return []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{` + fields + `}]}]}]}`)
 }
 
+// attributeBody is a span with the attribute a.
+func attributeBody(value string) []byte {
+	return spanBody(ids + `,"attributes":[{"key":"a","value":` + value + `}]`)
+}
+
+// gaugeBody is a gauge with one point.
+func gaugeBody(fields string) []byte { return pointBody(`"gauge":{"dataPoints":[{` + fields + `}]}`) }
+
+func histogramBody(fields string) []byte {
+	return pointBody(`"histogram":{"dataPoints":[{` + fields + `}]}`)
+}
+
 func pointBody(metric string) []byte {
 	return []byte(`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"m",` + metric + `}]}]}]}`)
 }
@@ -26,27 +37,35 @@ func pointBody(metric string) []byte {
 // TestNumbersInJSON is case O01: 64-bit integers as strings and as numbers, exact; enums by number and by name.
 func TestNumbersInJSON(t *testing.T) {
 	t.Parallel()
+	traces, metrics := decodeFunc(otlp.DecodeTraces), decodeFunc(otlp.DecodeMetrics)
+	const (
+		event     = `json [{"timeUnixNano":"1741600000000000001"}]`
+		histogram = `json {"count":3,"explicitBounds":[],"bucketCounts":[]}`
+	)
 	for name, c := range map[string]struct {
 		f            decodeFunc
 		body         []byte
 		column, want string
 	}{
-		"event time, string": {otlp.DecodeTraces, spanBody(ids + `,"events":[{"timeUnixNano":"1741600000000000001"}]`), "events", `json [{"timeUnixNano":"1741600000000000001"}]`},
-		"event time, number": {otlp.DecodeTraces, spanBody(ids + `,"events":[{"timeUnixNano":1741600000000000001}]`), "events", `json [{"timeUnixNano":"1741600000000000001"}]`},
-		"attribute, string":  {otlp.DecodeTraces, spanBody(ids + `,"attributes":[{"key":"a","value":{"intValue":"-5"}}]`), "a", "int64 -5"},
-		"attribute, number":  {otlp.DecodeTraces, spanBody(ids + `,"attributes":[{"key":"a","value":{"intValue":-5}}]`), "a", "int64 -5"},
-		"attribute, least":   {otlp.DecodeTraces, spanBody(ids + `,"attributes":[{"key":"a","value":{"intValue":"-9223372036854775808"}}]`), "a", "int64 -9223372036854775808"},
-		"attribute, scaled":  {otlp.DecodeTraces, spanBody(ids + `,"attributes":[{"key":"a","value":{"intValue":1.50e3}}]`), "a", "int64 1500"},
-		"kind, number":       {otlp.DecodeTraces, spanBody(ids + `,"kind":2`), "kind", "string server"},
-		"kind, name":         {otlp.DecodeTraces, spanBody(ids + `,"kind":"SPAN_KIND_CONSUMER"`), "kind", "string consumer"},
-		"status, name":       {otlp.DecodeTraces, spanBody(ids + `,"status":{"code":"STATUS_CODE_ERROR"}`), "status_code", "string error"},
-		"asInt, string":      {otlp.DecodeMetrics, pointBody(`"gauge":{"dataPoints":[{"asInt":"9223372036854775807"}]}`), "_overflow", `json {"asInt":9223372036854775807}`},
-		"asInt, number":      {otlp.DecodeMetrics, pointBody(`"gauge":{"dataPoints":[{"asInt":9223372036854775807}]}`), "_overflow", `json {"asInt":9223372036854775807}`},
-		"count, string":      {otlp.DecodeMetrics, pointBody(`"histogram":{"dataPoints":[{"count":"3"}]}`), "_histogram", `json {"count":3,"explicitBounds":[],"bucketCounts":[]}`},
-		"count, number":      {otlp.DecodeMetrics, pointBody(`"histogram":{"dataPoints":[{"count":3}]}`), "_histogram", `json {"count":3,"explicitBounds":[],"bucketCounts":[]}`},
-		"infinity":           {otlp.DecodeMetrics, pointBody(`"gauge":{"dataPoints":[{"asDouble":"-Infinity"}]}`), "value", "float64 -Inf"},
-		"double as string":   {otlp.DecodeMetrics, pointBody(`"gauge":{"dataPoints":[{"asDouble":"1.5"}]}`), "value", "float64 1.5"},
-		"temporality, name":  {otlp.DecodeMetrics, pointBody(`"sum":{"dataPoints":[{"asInt":1}],"aggregationTemporality":"AGGREGATION_TEMPORALITY_DELTA"}`), "_temporality", "string delta"},
+		"event time, string": {traces, spanBody(ids + `,"events":[{"timeUnixNano":"1741600000000000001"}]`), "events", event},
+		"event time, number": {traces, spanBody(ids + `,"events":[{"timeUnixNano":1741600000000000001}]`), "events", event},
+		"attribute, string":  {traces, attributeBody(`{"intValue":"-5"}`), "a", "int64 -5"},
+		"attribute, number":  {traces, attributeBody(`{"intValue":-5}`), "a", "int64 -5"},
+		"attribute, least":   {traces, attributeBody(`{"intValue":"-9223372036854775808"}`), "a", "int64 -9223372036854775808"},
+		"attribute, scaled":  {traces, attributeBody(`{"intValue":1.50e3}`), "a", "int64 1500"},
+		"kind, number":       {traces, spanBody(ids + `,"kind":2`), "kind", "string server"},
+		"kind, name":         {traces, spanBody(ids + `,"kind":"SPAN_KIND_CONSUMER"`), "kind", "string consumer"},
+		"status, name":       {traces, spanBody(ids + `,"status":{"code":"STATUS_CODE_ERROR"}`), "status_code", "string error"},
+		"asInt, string":      {metrics, gaugeBody(`"asInt":"9223372036854775807"`), "_overflow", `json {"asInt":9223372036854775807}`},
+		"asInt, number":      {metrics, gaugeBody(`"asInt":9223372036854775807`), "_overflow", `json {"asInt":9223372036854775807}`},
+		"count, string":      {metrics, histogramBody(`"count":"3"`), "_histogram", histogram},
+		"count, number":      {metrics, histogramBody(`"count":3`), "_histogram", histogram},
+		"infinity":           {metrics, gaugeBody(`"asDouble":"-Infinity"`), "value", "float64 -Inf"},
+		"double as string":   {metrics, gaugeBody(`"asDouble":"1.5"`), "value", "float64 1.5"},
+		"temporality, name": {
+			metrics, pointBody(`"sum":{"dataPoints":[{"asInt":1}],"aggregationTemporality":"AGGREGATION_TEMPORALITY_DELTA"}`),
+			"_temporality", "string delta",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,23 +80,33 @@ func TestNumbersInJSON(t *testing.T) {
 // TestErrorsNameThePath is the other half of cases O01 and O02: nothing is stored, and the error tells where the fault lies.
 func TestErrorsNameThePath(t *testing.T) {
 	t.Parallel()
-	const span = `resourceSpans[0].scopeSpans[0].spans[0].`
+	for fields, want := range map[string]string{
+		`"events":[{},{"timeUnixNano":"x"}]`:            `events[1].timeUnixNano: "x" is no unsigned integer`,
+		`"startTimeUnixNano":"1.5"`:                     `startTimeUnixNano: "1.5" is no`,
+		`"startTimeUnixNano":-1`:                        `startTimeUnixNano: "-1" is no`,
+		`"startTimeUnixNano":"18446744073709551616"`:    `startTimeUnixNano: "18446744073709551616" is no`,
+		`"startTimeUnixNano":{}`:                        `startTimeUnixNano: "{}" is no`,
+		`"kind":"SERVER"`:                               `kind: "SERVER" is no number or name`,
+		`"name":5`:                                      `name: "5" is no string`,
+		`"attributes":{}`:                               `attributes: is no array`,
+		`"attributes":[5]`:                              `attributes[0]: is no object`,
+		`"attributes":[{"value":{"boolValue":"true"}}]`: `attributes[0].value.boolValue: `,
+		`"attributes":[{"value":{"arrayValue":{"values":[{},{"bytesValue":"*"}]}}}]`: `attributes[0].value.arrayValue.values[1].bytesValue: `,
+		`"traceId":"AI7/95gDgQPSabYzgT/HAw=="`:                                       `traceId: `,
+		`"traceId":"8efff798038103d269b633813fc703"`:                                 `traceId: `,
+		`"traceId":"zz8efff798038103d269b633813fc703"`:                               `traceId: `,
+		`"spanId":"f067aa0ba902b7"`:                                                  `spanId: "f067aa0ba902b7" is no id of 16 hexadecimal`,
+	} {
+		rows, res, err := decode(t, otlp.DecodeTraces, spanBody(fields), otlp.JSON, options())
+		require.Empty(t, rows)
+		require.Zero(t, res.Accepted)
+		requireInvalid(t, err, "resourceSpans[0].scopeSpans[0].spans[0]."+want)
+	}
+}
+
+func TestJSONThatIsNoRequest(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
-		string(spanBody(ids + `,"events":[{},{"timeUnixNano":"x"}]`)):                                         span + `events[1].timeUnixNano: "x" is no unsigned integer`,
-		string(spanBody(ids + `,"startTimeUnixNano":"1.5"`)):                                                  span + `startTimeUnixNano: "1.5" is no`,
-		string(spanBody(ids + `,"startTimeUnixNano":-1`)):                                                     span + `startTimeUnixNano: "-1" is no`,
-		string(spanBody(ids + `,"startTimeUnixNano":"18446744073709551616"`)):                                 span + `startTimeUnixNano: `,
-		string(spanBody(ids + `,"startTimeUnixNano":{}`)):                                                     span + `startTimeUnixNano: "{}" is no`,
-		string(spanBody(ids + `,"kind":"SERVER"`)):                                                            span + `kind: "SERVER" is no number or name`,
-		string(spanBody(ids + `,"name":5`)):                                                                   span + `name: "5" is no string`,
-		string(spanBody(ids + `,"attributes":{}`)):                                                            span + `attributes: is no array`,
-		string(spanBody(ids + `,"attributes":[5]`)):                                                           span + `attributes[0]: is no object`,
-		string(spanBody(ids + `,"attributes":[{"value":{"boolValue":"true"}}]`)):                              span + `attributes[0].value.boolValue: `,
-		string(spanBody(ids + `,"attributes":[{"value":{"arrayValue":{"values":[{},{"bytesValue":"*"}]}}}]`)): span + `attributes[0].value.arrayValue.values[1].bytesValue: "*" is no base64`,
-		string(spanBody(`"traceId":"AI7/95gDgQPSabYzgT/HAw=="`)):                                              span + `traceId: `,
-		string(spanBody(`"traceId":"8efff798038103d269b633813fc703"`)):                                        span + `traceId: `,
-		string(spanBody(`"traceId":"zz8efff798038103d269b633813fc703"`)):                                      span + `traceId: `,
-		string(spanBody(`"spanId":"f067aa0ba902b7"`)):                                                         span + `spanId: "f067aa0ba902b7" is no id of 16 hexadecimal digits`,
 		`{"resourceLogs":[]}`:       `the body has no resourceSpans, but "resourceLogs"`,
 		`[]`:                        `the body is no JSON object`,
 		``:                          `invalid JSON`,
@@ -87,9 +116,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		`{"resourceSpans":[1]}`:     `resourceSpans[0]: is no object`,
 		`{"resourceSpans":{"a":1}}`: `resourceSpans: is no array`,
 	} {
-		rows, res, err := decode(t, otlp.DecodeTraces, []byte(body), otlp.JSON, options())
-		require.Empty(t, rows)
-		require.Zero(t, res.Accepted)
+		_, _, err := decode(t, otlp.DecodeTraces, []byte(body), otlp.JSON, options())
 		requireInvalid(t, err, want)
 	}
 }
@@ -208,9 +235,9 @@ func TestManyRecordsComeInPieces(t *testing.T) {
 
 func TestEventAttributesKeepTheirTypes(t *testing.T) {
 	t.Parallel()
-	rows, _, err := decode(t, otlp.DecodeTraces, spanBody(ids+fmt.Sprintf(`,"links":[{%s,"traceState":"a=b"}],"events":[{"name":"e","attributes":[
-		{"key":"n","value":{"intValue":"9007199254740993"}},{"key":"m","value":{"kvlistValue":{"values":[{"key":"k","value":{"boolValue":true}}]}}}],
-		"droppedAttributesCount":2}]`, ids)), otlp.JSON, options())
+	rows, _, err := decode(t, otlp.DecodeTraces, spanBody(ids+`,"links":[{`+ids+`,"traceState":"a=b"}],
+		"events":[{"name":"e","droppedAttributesCount":2,"attributes":[{"key":"n","value":{"intValue":"9007199254740993"}},
+		{"key":"m","value":{"kvlistValue":{"values":[{"key":"k","value":{"boolValue":true}}]}}}]}]`), otlp.JSON, options())
 	require.NoError(t, err)
 	require.Equal(t, `json [{"name":"e","attributes":{"n":9007199254740993,"m":{"k":true}},"droppedAttributesCount":2}]`, rows[0]["events"])
 	require.Equal(t, `json [{"traceId":"008efff798038103d269b633813fc703","spanId":"00f067aa0ba902b7","traceState":"a=b"}]`, rows[0]["links"])

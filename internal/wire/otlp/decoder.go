@@ -3,8 +3,6 @@ package otlp
 import (
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
@@ -52,7 +50,7 @@ func (d *decoder) decode(env *envelope, body []byte, emit wire.Emit) (wire.Resul
 			return wire.Result{}, invalid(err)
 		}
 	}
-	err := d.each(env.request, body, func(_ protowire.Number, v value) error {
+	err := d.each(env.request, body, func(_ int, v value) error {
 		return d.resource(env, v.raw)
 	})
 	if err == nil {
@@ -75,7 +73,7 @@ func (d *decoder) emit(emit wire.Emit) (wire.Result, error) {
 		d.held = d.held[1:]
 		rows, settled := b.Rows(), b.Settled
 		if err := emit(b); err != nil {
-			return d.res, err //nolint:wrapcheck // the caller's own error goes back as it is
+			return d.res, err
 		}
 		d.res.Accepted += rows
 		d.res.Settled = settled
@@ -127,8 +125,8 @@ func (d *decoder) resource(env *envelope, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return d.each(env.resource, raw, func(num protowire.Number, v value) error {
-		if num != groupItems {
+	return d.each(env.resource, raw, func(id int, v value) error {
+		if id != groupItems {
 			return nil
 		}
 		return d.scope(env, v.raw)
@@ -141,8 +139,8 @@ func (d *decoder) scope(env *envelope, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return d.each(env.scope, raw, func(num protowire.Number, v value) error {
-		if num != groupItems {
+	return d.each(env.scope, raw, func(id int, v value) error {
+		if id != groupItems {
 			return nil
 		}
 		return d.record(v.raw)
@@ -159,8 +157,8 @@ func (d *decoder) leave(m mark, fields int, big bool) {
 // owner reads the resource of a Resource… message, or the scope of a Scope… message, into the shared columns.
 func (d *decoder) owner(m *message, raw []byte, prefix string, read func(raw []byte, attributes *list) error) error {
 	var attributes list
-	err := d.each(m, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := d.each(m, raw, func(id int, v value) error {
+		switch id {
 		case groupSchemaURL:
 			d.shared.text(prefix, fieldSchemaURL, d.tree.keep(v.raw))
 		case groupOwner:
@@ -176,8 +174,8 @@ func (d *decoder) owner(m *message, raw []byte, prefix string, read func(raw []b
 }
 
 func (d *decoder) readResource(raw []byte, attributes *list) error {
-	return d.each(resourceMessage, raw, func(num protowire.Number, v value) error {
-		if num == resourceAttributes {
+	return d.each(resourceMessage, raw, func(id int, v value) error {
+		if id == resourceAttributes {
 			return d.keyValue(attributes, v.raw)
 		}
 		d.dropped(resourcePrefix, v.num)
@@ -186,8 +184,8 @@ func (d *decoder) readResource(raw []byte, attributes *list) error {
 }
 
 func (d *decoder) readScope(raw []byte, attributes *list) error {
-	return d.each(scopeMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	return d.each(scopeMessage, raw, func(id int, v value) error {
+		switch id {
 		case scopeName:
 			d.shared.text(scopePrefix, fieldName, d.tree.keep(v.raw))
 		case scopeVersion:
@@ -222,7 +220,7 @@ func (d *decoder) admit(what string, size int) (bool, error) {
 	}
 	before := d.chunk.Builder.Bytes()
 	if err := d.chunk.Room(size+d.shared.bytes, d.index); err != nil {
-		return false, err //nolint:wrapcheck // hold does not fail
+		return false, err
 	}
 	if d.chunk.Builder.Rows() == 0 {
 		d.bytes += before
@@ -242,7 +240,7 @@ func (d *decoder) finish(nanos uint64) {
 		d.row.b.AbortRow()
 		d.reject(err)
 	} else {
-		d.row.end(int64(nanos)) //nolint:gosec // checked
+		d.row.end(int64(nanos))
 	}
 	d.index++
 }
@@ -261,12 +259,12 @@ func (d *decoder) received(times ...uint64) uint64 {
 			return t
 		}
 	}
-	return uint64(d.window.Received()) //nolint:gosec // after 1970
+	return uint64(d.window.Received())
 }
 
 // timestamp writes a time to the microsecond; 0 is none, and so is one that has no column's range.
 func (d *decoder) timestamp(column string, nanos uint64) {
 	if nanos != 0 {
-		d.row.b.SetTimestamp(d.row.b.OwnColumn(column), int64(nanos/1000)) //nolint:gosec // fits after the division
+		d.row.b.SetTimestamp(d.row.b.OwnColumn(column), int64(nanos/1000))
 	}
 }

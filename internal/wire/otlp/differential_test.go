@@ -25,7 +25,8 @@ type marshaler interface {
 }
 
 // requireRows decodes what pdata writes, in both encodings, and compares the rows with the model's.
-func requireRows(t *rapid.T, tb testing.TB, f decodeFunc, req marshaler, want []map[string]string) {
+func requireRows(tb testing.TB, t *rapid.T, f decodeFunc, req marshaler, want []map[string]string) {
+	tb.Helper()
 	proto, err := req.MarshalProto()
 	require.NoError(t, err)
 	text, err := req.MarshalJSON()
@@ -64,7 +65,7 @@ func TestLogsAgainstPdata(t *testing.T) {
 				}
 			}
 		}
-		requireRows(rt, t, otlp.DecodeLogs, plogotlp.NewExportRequestFromLogs(logs), plainJSON(want))
+		requireRows(t, rt, otlp.DecodeLogs, plogotlp.NewExportRequestFromLogs(logs), plainJSON(want))
 	})
 }
 
@@ -127,7 +128,7 @@ func TestSpansAgainstPdata(t *testing.T) {
 				want = append(want, row)
 			}
 		}
-		requireRows(rt, t, otlp.DecodeTraces, ptraceotlp.NewExportRequestFromTraces(traces), plainJSON(want))
+		requireRows(t, rt, otlp.DecodeTraces, ptraceotlp.NewExportRequestFromTraces(traces), plainJSON(want))
 	})
 }
 

@@ -64,6 +64,7 @@ func FuzzMetricsJSON(f *testing.F) {
 }
 
 func seedProto(f *testing.F, req marshaler) {
+	f.Helper()
 	body, err := req.MarshalProto()
 	require.NoError(f, err)
 	f.Add(body)
@@ -71,6 +72,7 @@ func seedProto(f *testing.F, req marshaler) {
 }
 
 func seedJSON(f *testing.F, req marshaler) {
+	f.Helper()
 	body, err := req.MarshalJSON()
 	require.NoError(f, err)
 	f.Add(body)
@@ -80,6 +82,7 @@ func seedJSON(f *testing.F, req marshaler) {
 // fuzz checks that a body is either invalid or read whole, and that protobuf which is read is protobuf to pdata too, with as many
 // records.
 func fuzz(f *testing.F, decodeBody decodeFunc, enc otlp.Encoding, pdata func() unmarshaler) {
+	f.Helper()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		opts := options()
 		opts.MaxColumns = 20

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/wire/jsontext"
 )
 
@@ -51,12 +49,12 @@ func checkJSON(s *jsontext.Scanner, depth int) error {
 	}
 	switch s.Next() {
 	case '{':
-		return s.Object(func([]byte) error { return checkJSON(s, depth+1) }) //nolint:wrapcheck // by the caller
+		return s.Object(func([]byte) error { return checkJSON(s, depth+1) })
 	case '[':
-		return s.Array(func() error { return checkJSON(s, depth+1) }) //nolint:wrapcheck // by the caller
+		return s.Array(func() error { return checkJSON(s, depth+1) })
 	default:
 		var v jsontext.Value
-		return s.Value(&v, depth) //nolint:wrapcheck // by the caller
+		return s.Value(&v, depth)
 	}
 }
 
@@ -250,16 +248,16 @@ func (t *tree) jsonAnyValue(n int32, raw []byte, depth int) error {
 	if depth > maxDepth {
 		return malformed("nests too deep")
 	}
-	return t.eachJSON(anyValueMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	return t.eachJSON(anyValueMessage, raw, func(id int, v value) error {
+		switch id {
 		case anyArray:
-			t.setNode(n, num, value{})
+			t.setNode(n, id, value{})
 			return t.jsonList(arrayMessage, n, v.raw, depth+1)
 		case anyKvlist:
-			t.setNode(n, num, value{})
+			t.setNode(n, id, value{})
 			return t.jsonList(kvlistMessage, n, v.raw, depth+1)
 		default:
-			t.setNode(n, num, v)
+			t.setNode(n, id, v)
 			return nil
 		}
 	})
@@ -268,7 +266,7 @@ func (t *tree) jsonAnyValue(n int32, raw []byte, depth int) error {
 // jsonList reads the values of an ArrayValue or KeyValueList as the children of parent.
 func (t *tree) jsonList(m *message, parent int32, raw []byte, depth int) error {
 	last := int32(0)
-	return t.eachJSON(m, raw, func(_ protowire.Number, v value) error {
+	return t.eachJSON(m, raw, func(_ int, v value) error {
 		last = t.add(parent, last, nil)
 		if m == kvlistMessage {
 			return t.jsonKeyValue(last, v.raw, depth+1)
@@ -279,8 +277,8 @@ func (t *tree) jsonList(m *message, parent int32, raw []byte, depth int) error {
 
 // jsonKeyValue reads a KeyValue into node n.
 func (t *tree) jsonKeyValue(n int32, raw []byte, depth int) error {
-	return t.eachJSON(keyValueMessage, raw, func(num protowire.Number, v value) error {
-		if num == keyValueKey {
+	return t.eachJSON(keyValueMessage, raw, func(id int, v value) error {
+		if id == keyValueKey {
 			t.nodes[n].key = v.raw
 			return nil
 		}
@@ -358,16 +356,16 @@ func parseInt(s []byte, least, greatest int64) (uint64, bool) {
 	case !ok:
 		return 0, false
 	case neg:
-		return -n, n <= -uint64(least) //nolint:gosec // two's complement
+		return -n, n <= -uint64(least)
 	default:
-		return n, n <= uint64(greatest) //nolint:gosec // positive
+		return n, n <= uint64(greatest)
 	}
 }
 
 func parseEnum(names []string, s []byte) (uint64, bool) {
 	for i, name := range names {
 		if name == string(s) {
-			return uint64(i), true //nolint:gosec // positive
+			return uint64(i), true
 		}
 	}
 	return parseInt(s, math.MinInt32, math.MaxInt32)

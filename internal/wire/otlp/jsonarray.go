@@ -87,23 +87,27 @@ func (o jsonObject) attributes(name string, t *tree, l list) {
 }
 
 func (o jsonObject) uints(name string, list []uint64) {
-	b := append(o.name(name), '[')
+	b := o.name(name)
+	b = append(b, '[')
 	for i, v := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendUint(b, v, 10)
 	}
-	*o.buf = append(b, ']')
+	b = append(b, ']')
+	*o.buf = b
 }
 
 func (o jsonObject) doubles(name string, list []uint64) {
-	b := append(o.name(name), '[')
+	b := o.name(name)
+	b = append(b, '[')
 	for i, bits := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendJSONDouble(b, math.Float64frombits(bits))
 	}
-	*o.buf = append(b, ']')
+	b = append(b, ']')
+	*o.buf = b
 }

@@ -5,28 +5,25 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
 )
 
 // Fields of LogRecord.
 const (
-	logTime       protowire.Number = 1
-	logSeverity   protowire.Number = 2
-	logLevel      protowire.Number = 3
-	logBody       protowire.Number = 5
-	logAttributes protowire.Number = 6
-	logDropped    protowire.Number = 7
-	logFlags      protowire.Number = 8
-	logTraceID    protowire.Number = 9
-	logSpanID     protowire.Number = 10
-	logObserved   protowire.Number = 11
-	logEventName  protowire.Number = 12
+	logTime       = 1
+	logSeverity   = 2
+	logLevel      = 3
+	logBody       = 5
+	logAttributes = 6
+	logDropped    = 7
+	logFlags      = 8
+	logTraceID    = 9
+	logSpanID     = 10
+	logObserved   = 11
+	logEventName  = 12
 )
 
-//nolint:gochecknoglobals // immutable tables
 var (
 	logsEnvelope = newEnvelope("resourceLogs", "scopeLogs", "logRecords")
 
@@ -63,7 +60,7 @@ func severityNames() []string {
 // emit come back as they are. The Result counts log records.
 func DecodeLogs(body []byte, enc Encoding, opts wire.Options, stream signal.Stream, emit wire.Emit) (wire.Result, error) {
 	l := &logDecoder{decoder: newDecoder(enc, opts, stream, isLogColumn)}
-	l.decoder.record = l.read
+	l.record = l.read
 	l.visit = l.field
 	return l.decode(logsEnvelope, body, emit)
 }
@@ -99,15 +96,15 @@ func (l *logDecoder) read(raw []byte) error {
 	return nil
 }
 
-func (l *logDecoder) field(num protowire.Number, v value) (err error) {
+func (l *logDecoder) field(id int, v value) (err error) {
 	r := &l.rec
-	switch num {
+	switch id {
 	case logTime:
 		r.time = v.num
 	case logObserved:
 		r.observed = v.num
 	case logSeverity:
-		r.severity = int32(v.num) //nolint:gosec // an enum
+		r.severity = int32(v.num)
 	case logLevel:
 		r.level = v.raw
 	case logEventName:
@@ -156,7 +153,7 @@ func (l *logDecoder) write() {
 	w.setValue(columnMessage, r.body)
 	w.text = l.level(w.text[:0])
 	w.setText(columnLevel, w.text)
-	w.setCount(columnSeverity, uint64(r.severity)) //nolint:gosec // two's complement
+	w.setCount(columnSeverity, uint64(r.severity))
 	l.timestamp(columnObserved, r.observed)
 	w.setID(columnTraceID, r.traceID)
 	w.setID(columnSpanID, r.spanID)

@@ -167,7 +167,8 @@ func TestNamesTakenTwiceLoseNoValue(t *testing.T) {
 	body := `{"resourceLogs":[{"resource":{"attributes":[{"key":"a","value":{"intValue":1}},{"key":"a","value":{"intValue":2}}]},
 		"scopeLogs":[{"logRecords":[{"body":{"stringValue":"b"},"attributes":[
 		{"key":"x","value":{"intValue":1}},{"key":"x","value":{"stringValue":"2"}},{"key":"","value":{"intValue":3}},
-		{"key":"message","value":{"intValue":4}},{"key":"message","value":{"intValue":5}},{"key":"attributes.message","value":{"intValue":6}}]}]}]}]}`
+		{"key":"message","value":{"intValue":4}},{"key":"message","value":{"intValue":5}},
+		{"key":"attributes.message","value":{"intValue":6}}]}]}]}]}`
 	rows, _, err := decode(t, otlp.DecodeLogs, []byte(body), otlp.JSON, options())
 	require.NoError(t, err)
 	require.Equal(t, []map[string]string{{
@@ -181,8 +182,10 @@ func TestColumnsBeyondTheCapGoToTheOverflow(t *testing.T) {
 	opts := options()
 	opts.MaxColumns = 3
 	body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[
-		{"body":{"stringValue":"b"},"attributes":[{"key":"x","value":{"intValue":1}},{"key":"_y","value":{"intValue":2}},{"key":"z","value":{"intValue":3}}]},
-		{"attributes":[{"key":"_y","value":{"intValue":4}},{"key":"w","value":{"kvlistValue":{"values":[{"key":"v","value":{"boolValue":true}}]}}}]}]}]}]}`
+		{"body":{"stringValue":"b"},"attributes":[
+		{"key":"x","value":{"intValue":1}},{"key":"_y","value":{"intValue":2}},{"key":"z","value":{"intValue":3}}]},
+		{"attributes":[{"key":"_y","value":{"intValue":4}},
+		{"key":"w","value":{"kvlistValue":{"values":[{"key":"v","value":{"boolValue":true}}]}}}]}]}]}]}`
 	rows, _, err := decode(t, otlp.DecodeLogs, []byte(body), otlp.JSON, opts)
 	require.NoError(t, err)
 	require.Equal(t, []map[string]string{
@@ -219,7 +222,8 @@ func TestLogsOutsideLimits(t *testing.T) {
 
 func TestResourceAndScopeMayStandBehindTheirRecords(t *testing.T) {
 	t.Parallel()
-	body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"a","value":{"intValue":1}}]}},
+	body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}],"scope":{"name":"lib"}}],
+		"resource":{"attributes":[{"key":"a","value":{"intValue":1}}]}},
 		{"scopeLogs":[{"logRecords":[{}]}]}]}`
 	rows, _, err := decode(t, otlp.DecodeLogs, []byte(body), otlp.JSON, options())
 	require.NoError(t, err)

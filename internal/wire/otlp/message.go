@@ -33,7 +33,7 @@ const (
 // field describes a field of a message on both encodings.
 type field struct {
 	num   protowire.Number
-	id    protowire.Number // what a visitor is given; newMessage puts num where it is 0
+	id    int // what a visitor is given; newMessage puts num where it is 0
 	wire  protowire.Type
 	kind  kind
 	list  bool
@@ -58,7 +58,7 @@ func newMessage(fields ...field) *message {
 		f := &m.fields[i]
 		f.snake = snakeCase(f.name)
 		if f.id == 0 {
-			f.id = f.num
+			f.id = int(f.num)
 		}
 		m.byNum[f.num] = f
 	}
@@ -101,7 +101,7 @@ type value struct {
 }
 
 // visitor takes the values of a message's fields in the order of the encoding. id is the field's.
-type visitor func(id protowire.Number, v value) error
+type visitor func(id int, v value) error
 
 // decodeError is a defect of a body, with the path of the field where it was met.
 type decodeError struct {
@@ -126,8 +126,8 @@ func at(err error, name string, index int) error {
 	if err == nil {
 		return nil
 	}
-	var d *decodeError
-	if !errors.As(err, &d) {
+	d, ok := errors.AsType[*decodeError](err)
+	if !ok {
 		return err
 	}
 	if index >= 0 {
@@ -144,8 +144,7 @@ func at(err error, name string, index int) error {
 
 // invalid turns a decodeError into the fault that clients get. Other errors stay.
 func invalid(err error) error {
-	var d *decodeError
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*decodeError](err); ok {
 		return fault.New(fault.Invalid, "%s", d.Error())
 	}
 	return err

@@ -6,26 +6,26 @@ import (
 
 // Fields of Metric. The data fields tell the metric's kind.
 const (
-	metricName        protowire.Number = 1
-	metricDescription protowire.Number = 2
-	metricUnit        protowire.Number = 3
-	metricGauge       protowire.Number = 5
-	metricSum         protowire.Number = 7
-	metricHistogram   protowire.Number = 9
-	metricExponential protowire.Number = 10
-	metricSummary     protowire.Number = 11
+	metricName        = 1
+	metricDescription = 2
+	metricUnit        = 3
+	metricGauge       = 5
+	metricSum         = 7
+	metricHistogram   = 9
+	metricExponential = 10
+	metricSummary     = 11
 )
 
 // Fields of Gauge, Sum, Histogram, ExponentialHistogram and Summary.
 const (
-	dataPoints      protowire.Number = 1
-	dataTemporality protowire.Number = 2
-	dataMonotonic   protowire.Number = 3
+	dataPoints      = 1
+	dataTemporality = 2
+	dataMonotonic   = 3
 )
 
 // Ids of the fields of data points, whose numbers differ from kind to kind.
 const (
-	pointAttributes protowire.Number = iota + 1
+	pointAttributes = iota + 1
 	pointStart
 	pointTime
 	pointAsDouble
@@ -48,21 +48,20 @@ const (
 
 // Fields of the messages inside data points.
 const (
-	bucketsOffset protowire.Number = 1
-	bucketsCounts protowire.Number = 2
+	bucketsOffset = 1
+	bucketsCounts = 2
 
-	quantileQuantile protowire.Number = 1
-	quantileValue    protowire.Number = 2
+	quantileQuantile = 1
+	quantileValue    = 2
 
-	exemplarTime       protowire.Number = 2
-	exemplarAsDouble   protowire.Number = 3
-	exemplarSpanID     protowire.Number = 4
-	exemplarTraceID    protowire.Number = 5
-	exemplarAsInt      protowire.Number = 6
-	exemplarAttributes protowire.Number = 7
+	exemplarTime       = 2
+	exemplarAsDouble   = 3
+	exemplarSpanID     = 4
+	exemplarTraceID    = 5
+	exemplarAsInt      = 6
+	exemplarAttributes = 7
 )
 
-//nolint:gochecknoglobals // immutable tables
 var (
 	metricsEnvelope = newEnvelope("resourceMetrics", "scopeMetrics", "metrics")
 

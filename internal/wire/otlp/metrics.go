@@ -3,8 +3,6 @@ package otlp
 import (
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
 )
@@ -13,8 +11,8 @@ import (
 // of which becomes one row in the layout of signal.MetricBuilder; stream.Name should be empty, since a batch holds many metrics.
 func DecodeMetrics(body []byte, enc Encoding, opts wire.Options, stream signal.Stream, emit wire.Emit) (wire.Result, error) {
 	m := &metricDecoder{decoder: newDecoder(enc, opts, stream, func([]byte) bool { return false })}
-	m.decoder.record = m.read
-	m.decoder.labels = true
+	m.record = m.read
+	m.labels = true
 	m.builder = signal.NewMetricBuilder(m.chunk.Builder)
 	m.visitPoint = m.pointField
 	return m.decode(metricsEnvelope, body, emit)
@@ -42,8 +40,8 @@ type metric struct {
 // read reads one metric: first what its points share, wherever it stands, then the points.
 func (m *metricDecoder) read(raw []byte) error {
 	m.metric = metric{}
-	err := m.each(metricMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := m.each(metricMessage, raw, func(id int, v value) error {
+		switch id {
 		case metricName:
 			m.metric.name = m.tree.keep(v.raw)
 		case metricDescription:
@@ -56,9 +54,9 @@ func (m *metricDecoder) read(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return m.each(metricMessage, raw, func(num protowire.Number, v value) error {
+	return m.each(metricMessage, raw, func(id int, v value) error {
 		x := &m.metric
-		switch num {
+		switch id {
 		case metricGauge:
 			x.kind, x.what, x.message = signal.MetricGauge, "data point of a gauge", numberPointMessage
 			return m.data(gaugeMessage, v.raw)
@@ -81,10 +79,10 @@ func (m *metricDecoder) read(raw []byte) error {
 // data reads a Gauge, Sum, Histogram, ExponentialHistogram or Summary.
 func (m *metricDecoder) data(msg *message, raw []byte) error {
 	m.metric.temporality, m.metric.monotonic = "", false
-	err := m.each(msg, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := m.each(msg, raw, func(id int, v value) error {
+		switch id {
 		case dataTemporality:
-			m.metric.temporality = temporality(int32(v.num)) //nolint:gosec // an enum
+			m.metric.temporality = temporality(int32(v.num))
 		case dataMonotonic:
 			m.metric.monotonic = v.num != 0
 		}
@@ -93,8 +91,8 @@ func (m *metricDecoder) data(msg *message, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return m.each(msg, raw, func(num protowire.Number, v value) error {
-		if num != dataPoints {
+	return m.each(msg, raw, func(id int, v value) error {
+		if id != dataPoints {
 			return nil
 		}
 		return m.readPoint(v.raw)
@@ -140,8 +138,8 @@ func (m *metricDecoder) write() {
 		Value: p.value(), HasValue: p.has&(hasDouble|hasInt) != 0,
 		Kind: m.metric.kind, Unit: m.metric.unit, Description: m.metric.description,
 		Temporality: m.metric.temporality, Monotonic: m.metric.monotonic,
-		StartNanos: int64(p.start),                                                      //nolint:gosec // checked
-		Histogram:  m.histogram(), Exemplars: p.exemplars.text(), Flags: int64(p.flags), //nolint:gosec // 32 bits
+		StartNanos: int64(p.start),
+		Histogram:  m.histogram(), Exemplars: p.exemplars.text(), Flags: int64(p.flags),
 	}
 	m.row.begin()
 	if err := m.collectLabels(); err != nil {
@@ -151,7 +149,7 @@ func (m *metricDecoder) write() {
 		return
 	}
 	m.builder.SetSample(&sample)
-	if p.has&hasInt != 0 && signal.IsInexactInt(int64(p.number)) { //nolint:gosec // two's complement
+	if p.has&hasInt != 0 && signal.IsInexactInt(int64(p.number)) {
 		m.row.spill([]byte("asInt"), m.shared.scalar(nodeInt, p.number, nil))
 	}
 	m.finish(nanos)

@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -100,9 +101,7 @@ func TestEveryKindOfMetric(t *testing.T) {
 			"_t": at, "_metric": "string temperature", "_labels": labels, "_kind": "string gauge", "_unit": "string Cel",
 			"_description": "string how warm", "_start": start,
 		}
-		for k, v := range more {
-			row[k] = v
-		}
+		maps.Copy(row, more)
 		return row
 	}
 	want := []map[string]string{
@@ -147,12 +146,14 @@ func TestLabels(t *testing.T) {
 	body := `{"resourceMetrics":[{"resource":{"attributes":[{"key":"a","value":{"stringValue":"r"}},{"key":"a","value":{"stringValue":"r2"}}]},
 		"scopeMetrics":[{"metrics":[{"name":"m","gauge":{"dataPoints":[{"asInt":1,"attributes":[
 		{"key":"resource.a","value":{"stringValue":"clash"}},{"key":"i","value":{"intValue":"-1"}},{"key":"d","value":{"doubleValue":0.5}},
-		{"key":"b","value":{"boolValue":true}},{"key":"i","value":{"stringValue":"again"}},{"key":"l","value":{"arrayValue":{"values":[{"intValue":1}]}}},
+		{"key":"b","value":{"boolValue":true}},{"key":"i","value":{"stringValue":"again"}},
+		{"key":"l","value":{"arrayValue":{"values":[{"intValue":1}]}}},
 		{"key":"m","value":{"kvlistValue":{"values":[{"key":"n","value":{"stringValue":"x"}}]}}},{"key":"","value":{"stringValue":"nameless"}},
 		{"key":"empty","value":{"stringValue":""}},{"key":"null","value":{}}]}]}}]}]}]}`
 	rows, _, err := decode(t, otlp.DecodeMetrics, []byte(body), otlp.JSON, options())
 	require.NoError(t, err)
-	require.Equal(t, `json {"attributes.resource.a":"clash","b":"true","d":"0.5","i":"-1","l":"[1]","m.n":"x","resource.a":"r"}`, rows[0]["_labels"])
+	require.Equal(t, `json {"attributes.resource.a":"clash","b":"true","d":"0.5","i":"-1","l":"[1]","m.n":"x","resource.a":"r"}`,
+		rows[0]["_labels"])
 	require.Equal(t, `json {"resource.a":"r2","i":"again","":"nameless"}`, rows[0]["_overflow"])
 	require.Equal(t, "1741600800000000000", rows[0]["_t"])
 }

@@ -3,8 +3,6 @@ package otlp
 import (
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -57,13 +55,13 @@ func (p *point) reset() {
 // value returns the value of a number point.
 func (p *point) value() float64 {
 	if p.has&hasInt != 0 {
-		return float64(int64(p.number)) //nolint:gosec // two's complement
+		return float64(int64(p.number))
 	}
 	return math.Float64frombits(p.number)
 }
 
 // pointField takes a field of a data point of any kind.
-func (m *metricDecoder) pointField(id protowire.Number, v value) error {
+func (m *metricDecoder) pointField(id int, v value) error {
 	p := &m.point
 	switch id {
 	case pointAttributes:
@@ -87,7 +85,7 @@ func (m *metricDecoder) pointField(id protowire.Number, v value) error {
 }
 
 // histogramField takes a field of a histogram, an exponential histogram or a summary.
-func (m *metricDecoder) histogramField(id protowire.Number, v value) error {
+func (m *metricDecoder) histogramField(id int, v value) error {
 	p := &m.point
 	switch id {
 	case pointCount:
@@ -103,7 +101,7 @@ func (m *metricDecoder) histogramField(id protowire.Number, v value) error {
 	case pointBounds:
 		p.bounds = append(p.bounds, v.num)
 	case pointScale:
-		p.scale = int64(v.num) //nolint:gosec // two's complement
+		p.scale = int64(v.num)
 	case pointZeroCount:
 		p.zeroCount = v.num
 	case pointZeroThreshold:
@@ -121,9 +119,9 @@ func (m *metricDecoder) histogramField(id protowire.Number, v value) error {
 }
 
 func (m *metricDecoder) buckets(b *buckets, raw []byte) error {
-	return m.each(bucketsMessage, raw, func(num protowire.Number, v value) error {
-		if num == bucketsOffset {
-			b.offset = int64(v.num) //nolint:gosec // two's complement
+	return m.each(bucketsMessage, raw, func(id int, v value) error {
+		if id == bucketsOffset {
+			b.offset = int64(v.num)
 			return nil
 		}
 		b.counts = append(b.counts, v.num)
@@ -133,8 +131,8 @@ func (m *metricDecoder) buckets(b *buckets, raw []byte) error {
 
 func (m *metricDecoder) quantile(raw []byte) error {
 	var quantile, at uint64
-	err := m.each(quantileMessage, raw, func(num protowire.Number, v value) error {
-		if num == quantileQuantile {
+	err := m.each(quantileMessage, raw, func(id int, v value) error {
+		if id == quantileQuantile {
 			quantile = v.num
 		} else {
 			at = v.num
@@ -153,8 +151,8 @@ func (m *metricDecoder) exemplar(raw []byte) error {
 		has             uint
 		traceID, spanID []byte
 	)
-	err := m.each(exemplarMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := m.each(exemplarMessage, raw, func(id int, v value) error {
+		switch id {
 		case exemplarTime:
 			time = v.num
 		case exemplarAsDouble:
@@ -179,7 +177,7 @@ func (m *metricDecoder) exemplar(raw []byte) error {
 	case hasDouble:
 		o.double("asDouble", number)
 	case hasInt:
-		o.int("asInt", int64(number)) //nolint:gosec // two's complement
+		o.int("asInt", int64(number))
 	}
 	o.id("traceId", traceID)
 	o.id("spanId", spanID)

@@ -105,11 +105,11 @@ func protoValue(f *field, raw []byte) (v value, n int, err error) {
 	}
 	switch f.kind {
 	case kindUint32:
-		v.num = uint64(uint32(v.num)) //nolint:gosec // protobuf cuts to the field's size
+		v.num = uint64(uint32(v.num))
 	case kindInt32, kindEnum:
-		v.num = uint64(int32(v.num)) //nolint:gosec // likewise
+		v.num = uint64(int32(v.num))
 	case kindSint32:
-		v.num = uint64(int32(protowire.DecodeZigZag(v.num & 0xffffffff))) //nolint:gosec // likewise
+		v.num = uint64(int32(protowire.DecodeZigZag(v.num & 0xffffffff)))
 	case kindBool:
 		v.num = protowire.EncodeBool(v.num != 0)
 	case kindID:
@@ -123,17 +123,17 @@ func protoValue(f *field, raw []byte) (v value, n int, err error) {
 
 // Fields of AnyValue and of its lists.
 const (
-	anyString protowire.Number = 1
-	anyBool   protowire.Number = 2
-	anyInt    protowire.Number = 3
-	anyDouble protowire.Number = 4
-	anyArray  protowire.Number = 5
-	anyKvlist protowire.Number = 6
-	anyBytes  protowire.Number = 7
+	anyString = 1
+	anyBool   = 2
+	anyInt    = 3
+	anyDouble = 4
+	anyArray  = 5
+	anyKvlist = 6
+	anyBytes  = 7
 
-	keyValueKey   protowire.Number = 1
-	keyValueValue protowire.Number = 2
-	listValues    protowire.Number = 1
+	keyValueKey   = 1
+	keyValueValue = 2
+	listValues    = 1
 )
 
 // protoAnyValue reads an AnyValue into node n.
@@ -141,26 +141,26 @@ func (t *tree) protoAnyValue(n int32, raw []byte, depth int) error {
 	if depth > maxDepth {
 		return malformed("nests too deep")
 	}
-	return eachProto(anyValueMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	return eachProto(anyValueMessage, raw, func(id int, v value) error {
+		switch id {
 		case anyArray:
-			t.setNode(n, num, value{})
+			t.setNode(n, id, value{})
 			return t.protoList(arrayMessage, n, v.raw, depth+1)
 		case anyKvlist:
-			t.setNode(n, num, value{})
+			t.setNode(n, id, value{})
 			return t.protoList(kvlistMessage, n, v.raw, depth+1)
 		default:
-			t.setNode(n, num, v)
+			t.setNode(n, id, v)
 			return nil
 		}
 	})
 }
 
-// setNode makes n a value of the field num of AnyValue; arrays and lists begin empty.
-func (t *tree) setNode(n int32, num protowire.Number, v value) {
+// setNode makes n a value of the field id of AnyValue; arrays and lists begin empty.
+func (t *tree) setNode(n int32, id int, v value) {
 	x := &t.nodes[n]
 	x.first, x.num, x.text = 0, v.num, v.raw
-	switch num {
+	switch id {
 	case anyString:
 		x.kind = nodeString
 	case anyBool:
@@ -181,7 +181,7 @@ func (t *tree) setNode(n int32, num protowire.Number, v value) {
 // protoList reads the values of an ArrayValue or KeyValueList as the children of parent.
 func (t *tree) protoList(m *message, parent int32, raw []byte, depth int) error {
 	last := int32(0)
-	return eachProto(m, raw, func(_ protowire.Number, v value) error {
+	return eachProto(m, raw, func(_ int, v value) error {
 		last = t.add(parent, last, nil)
 		if m == kvlistMessage {
 			return t.protoKeyValue(last, v.raw, depth+1)
@@ -192,8 +192,8 @@ func (t *tree) protoList(m *message, parent int32, raw []byte, depth int) error 
 
 // protoKeyValue reads a KeyValue into node n.
 func (t *tree) protoKeyValue(n int32, raw []byte, depth int) error {
-	return eachProto(keyValueMessage, raw, func(num protowire.Number, v value) error {
-		if num == keyValueKey {
+	return eachProto(keyValueMessage, raw, func(id int, v value) error {
+		if id == keyValueKey {
 			t.nodes[n].key = v.raw
 			return nil
 		}

@@ -75,7 +75,7 @@ func (w *row) setJSON(name string, v []byte) {
 
 func (w *row) setCount(name string, v uint64) {
 	if v != 0 {
-		w.b.SetInt64(w.b.OwnColumn(name), int64(v)) //nolint:gosec // counts of 32 bits and enums in two's complement
+		w.b.SetInt64(w.b.OwnColumn(name), int64(v))
 	}
 }
 
@@ -178,7 +178,7 @@ func (w *row) set(r signal.Ref, n int32) {
 	case nodeBool:
 		w.b.SetBool(r, x.num != 0)
 	case nodeInt:
-		w.b.SetInt64(r, int64(x.num)) //nolint:gosec // two's complement
+		w.b.SetInt64(r, int64(x.num))
 	case nodeDouble:
 		w.b.SetFloat64(r, math.Float64frombits(x.num))
 	case nodeBytes:

@@ -18,8 +18,6 @@ const (
 )
 
 // The messages of opentelemetry-proto 1.11, as far as they are read. Names are those of OTLP/JSON.
-//
-//nolint:gochecknoglobals // immutable tables
 var (
 	anyValueMessage = newMessage(
 		field{num: anyString, wire: lengths, kind: kindText, name: "stringValue"},
@@ -61,20 +59,20 @@ func idField(num protowire.Number, name string, size int) field {
 
 // Fields of Resource and InstrumentationScope.
 const (
-	resourceAttributes protowire.Number = 1
-	resourceDropped    protowire.Number = 2
+	resourceAttributes = 1
+	resourceDropped    = 2
 
-	scopeName       protowire.Number = 1
-	scopeVersion    protowire.Number = 2
-	scopeAttributes protowire.Number = 3
-	scopeDropped    protowire.Number = 4
+	scopeName       = 1
+	scopeVersion    = 2
+	scopeAttributes = 3
+	scopeDropped    = 4
 )
 
 // Fields of Resource{Logs,Spans,Metrics} and of Scope{Logs,Spans,Metrics}.
 const (
-	groupOwner     protowire.Number = 1 // resource or scope
-	groupItems     protowire.Number = 2 // scope groups, or records
-	groupSchemaURL protowire.Number = 3
+	groupOwner     = 1 // resource or scope
+	groupItems     = 2 // scope groups, or records
+	groupSchemaURL = 3
 )
 
 // envelope is the part of a request above its records, which is of one form for all signals.

@@ -1,48 +1,45 @@
 package otlp
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
 )
 
 // Fields of Span, its events, links and status.
 const (
-	spanTraceID       protowire.Number = 1
-	spanSpanID        protowire.Number = 2
-	spanTraceState    protowire.Number = 3
-	spanParentID      protowire.Number = 4
-	spanName          protowire.Number = 5
-	spanKind          protowire.Number = 6
-	spanStart         protowire.Number = 7
-	spanEnd           protowire.Number = 8
-	spanAttributes    protowire.Number = 9
-	spanDropped       protowire.Number = 10
-	spanEvents        protowire.Number = 11
-	spanDroppedEvents protowire.Number = 12
-	spanLinks         protowire.Number = 13
-	spanDroppedLinks  protowire.Number = 14
-	spanStatus        protowire.Number = 15
-	spanFlags         protowire.Number = 16
+	spanTraceID       = 1
+	spanSpanID        = 2
+	spanTraceState    = 3
+	spanParentID      = 4
+	spanName          = 5
+	spanKind          = 6
+	spanStart         = 7
+	spanEnd           = 8
+	spanAttributes    = 9
+	spanDropped       = 10
+	spanEvents        = 11
+	spanDroppedEvents = 12
+	spanLinks         = 13
+	spanDroppedLinks  = 14
+	spanStatus        = 15
+	spanFlags         = 16
 
-	eventTime       protowire.Number = 1
-	eventName       protowire.Number = 2
-	eventAttributes protowire.Number = 3
-	eventDropped    protowire.Number = 4
+	eventTime       = 1
+	eventName       = 2
+	eventAttributes = 3
+	eventDropped    = 4
 
-	linkTraceID    protowire.Number = 1
-	linkSpanID     protowire.Number = 2
-	linkTraceState protowire.Number = 3
-	linkAttributes protowire.Number = 4
-	linkDropped    protowire.Number = 5
-	linkFlags      protowire.Number = 6
+	linkTraceID    = 1
+	linkSpanID     = 2
+	linkTraceState = 3
+	linkAttributes = 4
+	linkDropped    = 5
+	linkFlags      = 6
 
-	statusMessage protowire.Number = 2
-	statusCode    protowire.Number = 3
+	statusMessage = 2
+	statusCode    = 3
 )
 
-//nolint:gochecknoglobals // immutable tables
 var (
 	tracesEnvelope = newEnvelope("resourceSpans", "scopeSpans", "spans")
 
@@ -92,7 +89,7 @@ var (
 // trace id or span id, or with one of zeros, is rejected.
 func DecodeTraces(body []byte, enc Encoding, opts wire.Options, stream signal.Stream, emit wire.Emit) (wire.Result, error) {
 	s := &spanDecoder{decoder: newDecoder(enc, opts, stream, isSpanColumn)}
-	s.decoder.record = s.read
+	s.record = s.read
 	s.visit = s.field
 	return s.decode(tracesEnvelope, body, emit)
 }
@@ -132,9 +129,9 @@ func (s *spanDecoder) read(raw []byte) error {
 	return nil
 }
 
-func (s *spanDecoder) field(num protowire.Number, v value) error {
+func (s *spanDecoder) field(id int, v value) error {
 	x := &s.span
-	switch num {
+	switch id {
 	case spanTraceID:
 		x.traceID = v.raw
 	case spanSpanID:
@@ -146,7 +143,7 @@ func (s *spanDecoder) field(num protowire.Number, v value) error {
 	case spanName:
 		x.name = v.raw
 	case spanKind:
-		x.kind = int32(v.num) //nolint:gosec // an enum
+		x.kind = int32(v.num)
 	case spanStart:
 		x.start = v.num
 	case spanEnd:
@@ -171,12 +168,12 @@ func (s *spanDecoder) field(num protowire.Number, v value) error {
 	return nil
 }
 
-func (s *spanDecoder) statusField(num protowire.Number, v value) error {
-	switch num {
+func (s *spanDecoder) statusField(id int, v value) error {
+	switch id {
 	case statusMessage:
 		s.span.statusText = v.raw
 	case statusCode:
-		s.span.status = int32(v.num) //nolint:gosec // an enum
+		s.span.status = int32(v.num)
 	}
 	return nil
 }
@@ -188,8 +185,8 @@ func (s *spanDecoder) event(raw []byte) error {
 		time, dropped uint64
 		name          []byte
 	)
-	err := s.each(eventMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := s.each(eventMessage, raw, func(id int, v value) error {
+		switch id {
 		case eventTime:
 			time = v.num
 		case eventName:
@@ -220,8 +217,8 @@ func (s *spanDecoder) link(raw []byte) error {
 		traceID, spanID, state []byte
 		dropped, flags         uint64
 	)
-	err := s.each(linkMessage, raw, func(num protowire.Number, v value) error {
-		switch num {
+	err := s.each(linkMessage, raw, func(id int, v value) error {
+		switch id {
 		case linkTraceID:
 			traceID = v.raw
 		case linkSpanID:
@@ -292,7 +289,7 @@ func (s *spanDecoder) write() {
 	w.setEnum(columnKind, x.kind, "unspecified", "internal", "server", "client", "producer", "consumer")
 	s.timestamp(columnEnd, x.end)
 	if x.start != 0 && x.end != 0 {
-		w.b.SetInt64(w.b.OwnColumn(columnDuration), int64(x.end-x.start)) //nolint:gosec // negative when the clock went back
+		w.b.SetInt64(w.b.OwnColumn(columnDuration), int64(x.end-x.start))
 	}
 	w.setEnum(columnStatusCode, x.status, "unset", "ok", "error")
 	w.setText(columnStatusText, x.statusText)

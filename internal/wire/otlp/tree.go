@@ -56,7 +56,7 @@ func (t *tree) reset(m mark) { t.nodes, t.text = t.nodes[:m.nodes], t.text[:m.te
 
 // add adds a null node behind sibling last, or as the first child of parent when last is 0. Parent 0 is nobody.
 func (t *tree) add(parent, last int32, key []byte) int32 {
-	n := int32(len(t.nodes)) //nolint:gosec // bounded by the size of a body
+	n := int32(len(t.nodes))
 	t.nodes = append(t.nodes, node{key: key})
 	switch {
 	case last != 0:
@@ -136,7 +136,7 @@ func (t *tree) appendJSON(dst []byte, n int32) []byte {
 	case nodeBool:
 		return strconv.AppendBool(dst, x.num != 0)
 	case nodeInt:
-		return strconv.AppendInt(dst, int64(x.num), 10) //nolint:gosec // two's complement
+		return strconv.AppendInt(dst, int64(x.num), 10)
 	case nodeDouble:
 		return appendJSONDouble(dst, math.Float64frombits(x.num))
 	case nodeBytes:
