@@ -44,7 +44,9 @@ func TestBuilderKeepsEveryTypeOfAField(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"0 level float64 3", "1 level bool false", "2 level string false", "3 level int64 0", "5 level json [1]"}, got)
+	require.ElementsMatch(t, []string{
+		"0 level float64 3", "1 level bool false", "2 level string false", "3 level int64 0", "5 level json [1]",
+	}, got)
 }
 
 func TestBuilderRenamesFieldsThatLookLikeOurs(t *testing.T) {

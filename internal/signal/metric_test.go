@@ -33,8 +33,10 @@ func TestMetricBuilder(t *testing.T) {
 	require.Equal(t, []map[string]string{
 		{"_t": "1000", "_metric": "string up", "_labels": `json {"app":"a","host":"b\"\n"}`, "value": "float64 0"},
 		{
-			"_t": "-1", "_metric": "string latency", "_labels": "json {}", "_kind": "string sum", "_unit": "string s",
-			"_monotonic": "bool true", "_temporality": "string delta", "_start": "timestamp -1", "_histogram": `json {"count":1}`, "_flags": "int64 1",
+			"_t": "-1", "_metric": "string latency", "_labels": "json {}", "_kind": "string sum",
+			"_unit":      "string s",
+			"_monotonic": "bool true", "_temporality": "string delta", "_start": "timestamp -1", "_histogram": `json {"count":1}`,
+			"_flags": "int64 1",
 		},
 	}, read(r))
 }

@@ -92,7 +92,8 @@ func CheckName(what, name string) error {
 	}
 	for i, r := range name {
 		if !nameRune(r) {
-			return fault.New(fault.Invalid, "%s name %.64q: character %q at byte %d is not allowed (letters, digits and _:-.{} are)", what, name, r, i)
+			return fault.New(fault.Invalid, "%s name %.64q: character %q at byte %d is not allowed (letters, digits and _:-.{} are)",
+				what, name, r, i)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (c *Chunk) Flush(rows int) error {
 	record := c.Builder.Finish()
 	if record != nil {
 		if err := c.emit(&signal.Batch{Stream: c.stream, Record: record, Settled: rows}); err != nil {
-			return err //nolint:wrapcheck // the caller's own error goes back as it is
+			return err
 		}
 	}
 	c.result.Accepted += n

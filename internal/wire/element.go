@@ -177,7 +177,8 @@ func (x *extent) scan(data []byte) (int, bool) {
 		case '{', '[':
 			x.depth++
 		case '}', ']':
-			if x.depth--; x.depth == 0 {
+			x.depth--
+			if x.depth == 0 {
 				return i + 1, true
 			}
 		}

@@ -28,7 +28,7 @@ const (
 func Causes() []Cause {
 	out := make([]Cause, causeCount)
 	for i := range out {
-		out[i] = Cause(i) //nolint:gosec // few causes
+		out[i] = Cause(i)
 	}
 	return out
 }
@@ -98,8 +98,7 @@ type Result struct {
 // Reject counts the row at index as refused with err, a *Rejection; another error counts as Malformed.
 func (r *Result) Reject(index int, err error) {
 	cause := Malformed
-	var rejection *Rejection
-	if errors.As(err, &rejection) {
+	if rejection, ok := errors.AsType[*Rejection](err); ok {
 		cause = rejection.Cause
 	}
 	r.Rejected++
@@ -136,8 +135,7 @@ func (r *Result) RejectLong(index int, where string, size int64, limit int) {
 // At puts a place in front of a rejection's reason; an error that is none becomes one.
 func At(err error, format string, args ...any) error {
 	cause := Malformed
-	var rejection *Rejection
-	if errors.As(err, &rejection) {
+	if rejection, ok := errors.AsType[*Rejection](err); ok {
 		cause = rejection.Cause
 	}
 	return Reject(cause, "%s: %s", fmt.Sprintf(format, args...), err.Error())

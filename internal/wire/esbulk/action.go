@@ -46,7 +46,7 @@ func parseAction(s *jsontext.Scanner, text []byte) (action, error) {
 func (a *action) member(s *jsontext.Scanner, key string) error {
 	var v jsontext.Value
 	if err := s.Value(&v, 2); err != nil {
-		return err //nolint:wrapcheck // of this line, which the caller names
+		return err
 	}
 	if v.Kind == jsontext.Null || v.Kind == jsontext.JSON {
 		return nil

@@ -113,7 +113,7 @@ func (d *decoder) source(i int, a action) error {
 	}
 	if err != nil {
 		d.refuse(i, typeUnavailable, wire.Reject(wire.Malformed, "the request was not read to its end"))
-		return err //nolint:wrapcheck // the body gave it its text
+		return err
 	}
 	switch {
 	case line.TooLong:
@@ -141,7 +141,7 @@ func (d *decoder) source(i int, a action) error {
 func (d *decoder) skipSource() error {
 	line, err := d.body.NextLine()
 	if err != nil {
-		return err //nolint:wrapcheck // the body gave it its text
+		return err
 	}
 	if line.TooLong {
 		return nil

@@ -41,6 +41,11 @@ func statuses(items []esbulk.Item) []string {
 	return out
 }
 
+// refused is an item of stream s1 with status 400.
+func refused(action, id, errorType, reason string) esbulk.Item {
+	return esbulk.Item{Action: action, Index: "s1", ID: id, Status: 400, ErrorType: errorType, Reason: reason}
+}
+
 // TestItems is case I05.
 func TestItems(t *testing.T) {
 	t.Parallel()
@@ -70,7 +75,8 @@ func TestActions(t *testing.T) {
 		{name: "blank lines", body: "\xef\xbb\xbf\n \r\n\n"},
 		{
 			name: "index of the action, id given", rows: 1,
-			body:  `{ "index" : {"_index":"a","_id":"7","routing":"x","pipeline":null,"_type":"_doc","dynamic_templates":{"a":"b"}} }` + "\r\n{\"@timestamp\":1}\r\n",
+			body: `{ "index" : {"_index":"a","_id":"7","routing":"x","pipeline":null,"_type":"_doc","dynamic_templates":{"a":"b"}} }` +
+				"\r\n{\"@timestamp\":1}\r\n",
 			items: []esbulk.Item{{Action: "index", Index: "a", ID: "7", Status: 201}},
 		},
 		{
@@ -78,10 +84,11 @@ func TestActions(t *testing.T) {
 			items: []esbulk.Item{{Action: "create", Index: "s1", ID: "made", Status: 201}},
 		},
 		{
-			name: "delete and update", rows: 1, body: "{\"delete\":{\"_id\":\"1\"}}\n{\"update\":{\"_id\":\"2\"}}\n{\"doc\":{}}\n{\"index\":{}}\n{\"a\":1}\n",
+			name: "delete and update", rows: 1,
+			body: "{\"delete\":{\"_id\":\"1\"}}\n{\"update\":{\"_id\":\"2\"}}\n{\"doc\":{}}\n{\"index\":{}}\n{\"a\":1}\n",
 			items: []esbulk.Item{
-				{Action: "delete", Index: "s1", ID: "1", Status: 400, ErrorType: "illegal_argument_exception", Reason: "rows are only added, delete is not supported"},
-				{Action: "update", Index: "s1", ID: "2", Status: 400, ErrorType: "illegal_argument_exception", Reason: "rows are only added, update is not supported"},
+				refused("delete", "1", "illegal_argument_exception", "rows are only added, delete is not supported"),
+				refused("update", "2", "illegal_argument_exception", "rows are only added, update is not supported"),
 				{Action: "index", Index: "s1", ID: "made", Status: 201},
 			},
 		},
@@ -89,21 +96,16 @@ func TestActions(t *testing.T) {
 			name: "broken actions", rows: 2,
 			body: "{\"index\":{}\n{\"a\":1}\n{\"index\":{}}\n{\"a\":2}\nx\n{\"create\":{}}\n{\"a\":3}\n{\"shred\":{}}\n",
 			items: []esbulk.Item{
-				{Action: "index", Index: "s1", Status: 400, ErrorType: "illegal_argument_exception", Reason: "line 1: malformed action: unexpected end of JSON at byte 11"},
+				refused("index", "", "illegal_argument_exception", "line 1: malformed action: unexpected end of JSON at byte 11"),
 				{Action: "index", Index: "s1", ID: "made", Status: 201},
-				{Action: "index", Index: "s1", Status: 400, ErrorType: "illegal_argument_exception", Reason: "line 5: malformed action: an object is expected at byte 0"},
+				refused("index", "", "illegal_argument_exception", "line 5: malformed action: an object is expected at byte 0"),
 				{Action: "create", Index: "s1", ID: "made", Status: 201},
-				{
-					Action: "index", Index: "s1", Status: 400, ErrorType: "illegal_argument_exception",
-					Reason: `line 8: malformed action: unknown action "shred" (create and index are known)`,
-				},
+				refused("index", "", "illegal_argument_exception", `line 8: malformed action: unknown action "shred" (create and index are known)`),
 			},
 		},
 		{
 			name: "no document", body: "{\"index\":{}}",
-			items: []esbulk.Item{{
-				Action: "index", Index: "s1", Status: 400, ErrorType: "action_request_validation_exception", Reason: "the body ends before the document",
-			}},
+			items: []esbulk.Item{refused("index", "", "action_request_validation_exception", "the body ends before the document")},
 		},
 		{
 			name: "bad index", body: "{\"index\":{\"_index\":\"a/b\"}}\n{}\n",
@@ -160,8 +162,10 @@ func TestManyStreams(t *testing.T) {
 // TestEmitErrors marks the items of the batches that failed, and those alone.
 func TestEmitErrors(t *testing.T) {
 	t.Parallel()
-	body := "{\"create\":{\"_index\":\"full\"}}\n{\"a\":1}\n{\"create\":{\"_index\":\"good\"}}\n{\"a\":1}\n{\"create\":{\"_index\":\"full\"}}\n{\"a\":1}\n" +
-		"{\"create\":{\"_index\":\"down\"}}\n{\"a\":1}\n"
+	var body strings.Builder
+	for _, index := range []string{"full", "good", "full", "down"} {
+		fmt.Fprintf(&body, "{\"create\":{\"_index\":\"%s\"}}\n{\"a\":1}\n", index)
+	}
 	c := &wiretest.Collector{T: t}
 	c.Fail = func(b *signal.Batch) error {
 		switch b.Stream.Name {
@@ -173,16 +177,17 @@ func TestEmitErrors(t *testing.T) {
 			return nil
 		}
 	}
-	resp, err := decode(t, "", body, c)
+	resp, err := decode(t, "", body.String(), c)
 	require.NoError(t, err)
 	require.NoError(t, resp.Refused)
-	require.Equal(t, []string{"429 es_rejected_execution_exception", "201", "429 es_rejected_execution_exception", "503 unavailable_shards_exception"}, statuses(resp.Items))
+	const overload = "429 es_rejected_execution_exception"
+	require.Equal(t, []string{overload, "201", overload, "503 unavailable_shards_exception"}, statuses(resp.Items))
 	require.Equal(t, "over the rate", resp.Items[0].Reason)
 
 	resp, err = decode(t, "full", "{\"create\":{}}\n{\"a\":1}\n{\"create\":{}}\nx\n", failing(t, c.Fail))
 	require.NoError(t, err)
 	require.True(t, fault.Is(resp.Refused, fault.Limited))
-	require.Equal(t, []string{"429 es_rejected_execution_exception", "400 mapper_parsing_exception"}, statuses(resp.Items))
+	require.Equal(t, []string{overload, "400 mapper_parsing_exception"}, statuses(resp.Items))
 }
 
 func failing(t *testing.T, fail func(*signal.Batch) error) *wiretest.Collector {
@@ -213,7 +218,8 @@ func TestBodiesThatEndEarly(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		"{\"index\":{\"_index\":\"a\"}}\n{\"a\":1}\n", "{\"delete\":{}}\n{\"create\":{}}\n{\"a\":{\"b\":[1]}}", "x\n{\"index\":{}}\n\n", "\n\n", "{\"update\":{}}\n{\"doc\":{}}\n",
+		"{\"index\":{\"_index\":\"a\"}}\n{\"a\":1}\n", "{\"delete\":{}}\n{\"create\":{}}\n{\"a\":{\"b\":[1]}}",
+		"x\n{\"index\":{}}\n\n", "\n\n", "{\"update\":{}}\n{\"doc\":{}}\n",
 	} {
 		f.Add([]byte(s))
 	}

@@ -51,7 +51,7 @@ func (d *decoder) run() error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return err //nolint:wrapcheck // the body gave it its text
+		return err
 	case first == '[':
 		d.body.LimitTotal(d.opts.MaxBodyBytes)
 		return d.elements(d.body.Array())
@@ -67,7 +67,7 @@ func (d *decoder) jsonLines() error {
 			return d.chunk.Flush(d.rows)
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // the body gave it its text
+			return err
 		}
 		if d.rows == 0 && string(bytes.TrimSpace(line.Text)) == "{" {
 			d.body.Unread() // the first object is spread over lines, as people write it
@@ -100,7 +100,7 @@ func (d *decoder) line(line wire.Line) error {
 // append adds a row. rejected says why the row was refused, err is emit's.
 func (d *decoder) append(text []byte) (rejected, err error) {
 	if err := d.chunk.Room(len(text), d.rows); err != nil {
-		return nil, err //nolint:wrapcheck // emit's own error
+		return nil, err
 	}
 	return d.row.Decode(text), nil
 }

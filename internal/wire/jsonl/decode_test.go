@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -72,12 +73,18 @@ func TestBodies(t *testing.T) {
 		{name: "number", body: `12`, rejected: []string{`line 1: a row is a JSON object, this is "12"`}},
 		{name: "NaN", body: `{"m":NaN}`, rejected: []string{"line 1: a value is missing at byte 5"}},
 		{name: "words", body: "hello\n{\"m\":1}\n", rows: one, rejected: []string{"line 1: a value is missing at byte 0"}},
-		{name: "array in lines", body: "{\"m\":1}\n[{\"m\":2}]", rows: one, rejected: []string{`line 2: a row is a JSON object, this is "[{\"m\":2}]"`}},
+		{
+			name: "array in lines", body: "{\"m\":1}\n[{\"m\":2}]", rows: one,
+			rejected: []string{`line 2: a row is a JSON object, this is "[{\"m\":2}]"`},
+		},
 		{name: "two on a line", body: `{"m":1}{"m":2}`, rejected: []string{"line 1: text after the end of the value at byte 7"}},
 		{name: "cut line", body: `{"m":1`, rejected: []string{"line 1: unexpected end of JSON at byte 6"}},
 		{name: "line numbers", body: "\n{\"m\":1}\n\n\nx\n", rows: one, rejected: []string{"line 5: a value is missing at byte 0"}},
 		{name: "pretty object", body: "{\n  \"m\": 1\n}\n", rows: one},
-		{name: "pretty objects", body: "{\n  \"m\": 1\n}\n{\n  \"x\": }\n", rows: one, rejected: []string{"element 1: a value is missing at byte 9"}},
+		{
+			name: "pretty objects", body: "{\n  \"m\": 1\n}\n{\n  \"x\": }\n", rows: one,
+			rejected: []string{"element 1: a value is missing at byte 9"},
+		},
 		{name: "pretty object, cut", body: "{\n  \"m\": 1\n", err: fault.Invalid},
 		{
 			name: "array of all sorts", body: "[null, 1,\n \"a]\\\"\", [{}], {\"m\":1} , {\"m\":\"\\q\"}, {\"m\":\"]\\\\\"}]",
@@ -215,27 +222,12 @@ func TestReaderErrors(t *testing.T) {
 		kind fault.Kind
 	}{{errors.New("reset by peer"), fault.Invalid}, {limited, fault.Limited}} {
 		for _, body := range []string{"", "{", "[", "[1", "{\"a\":1}\n", strings.Repeat("x", 3<<20)} {
-			r := iotest.DataErrReader(bytes.NewReader([]byte(body)))
-			result, err := jsonl.Decode(&failing{r: r.(interface{ Read([]byte) (int, error) }), err: tc.err}, stream(), wire.Options{ReceivedAt: received},
-				(&wiretest.Collector{T: t}).Emit)
+			r := io.MultiReader(strings.NewReader(body), iotest.ErrReader(tc.err))
+			result, err := jsonl.Decode(r, stream(), wire.Options{ReceivedAt: received}, (&wiretest.Collector{T: t}).Emit)
 			require.True(t, fault.Is(err, tc.kind), "%q: %v", body[:min(10, len(body))], err)
 			require.Zero(t, result.Accepted)
 		}
 	}
-}
-
-// failing reads r and then ends with err.
-type failing struct {
-	r   interface{ Read([]byte) (int, error) }
-	err error
-}
-
-func (f *failing) Read(p []byte) (int, error) {
-	n, err := f.r.Read(p)
-	if err != nil {
-		return n, f.err
-	}
-	return n, nil
 }
 
 func TestArrayAboveTheBodyLimit(t *testing.T) {

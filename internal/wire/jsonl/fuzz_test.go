@@ -20,8 +20,11 @@ import (
 // makes no difference how the bytes arrive.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		"{\"a\":1}\n{\"a\":{\"b\":[1]},\"a.b\":2}\r\n\nx\n", `[{"a":1},{"value":2.5,"time":"2026-01-01T00:00:00Z"},null,"]"]`, "{\n\"a\":1\n}\n{}", "\xef\xbb\xbf",
-		`{"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","start":1,"end":2.5,"duration":"1s"}`, `[{"a":"\ud800`, `[[[1],{}],{"a":1}]`,
+		"{\"a\":1}\n{\"a\":{\"b\":[1]},\"a.b\":2}\r\n\nx\n", `[{"a":1},{"value":2.5,"time":"2026-01-01T00:00:00Z"},null,"]"]`,
+		"{\n\"a\":1\n}\n{}",
+		"\xef\xbb\xbf",
+		`{"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","start":1,"end":2.5,"duration":"1s"}`,
+		`[{"a":"\ud800`, `[[[1],{}],{"a":1}]`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -49,7 +52,9 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzLines holds single lines against encoding/json: an object that it reads is stored, nothing else is.
 func FuzzLines(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `{"a":{"b":null}}`, `{"a":"\ud83d\ude00"}`, `{"a":01}`, `[]`, `{"a":1}x`, `{"time":1}`, "{\"a\":\"\xff\"}"} {
+	for _, s := range []string{
+		`{"a":1}`, `{"a":{"b":null}}`, `{"a":"\ud83d\ude00"}`, `{"a":01}`, `[]`, `{"a":1}x`, `{"time":1}`, "{\"a\":\"\xff\"}",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -67,7 +72,7 @@ func FuzzLines(f *testing.F) {
 		ok := json.Unmarshal([]byte(line), &want) == nil && len(want) > 0
 		if result.Rejected > 0 && ok {
 			reason := result.Errors[0].Reason
-			require.True(t, strings.Contains(reason, "is no time") || strings.Contains(reason, "outside the years") || strings.Contains(reason, "nested too deep"), reason)
+			require.Regexp(t, "is no time|outside the years|nested too deep", reason)
 			return
 		}
 		require.Equal(t, ok, result.Accepted == 2, "%v", result.Errors)

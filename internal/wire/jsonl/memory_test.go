@@ -70,8 +70,9 @@ func TestMemoryIsBounded(t *testing.T) {
 
 //nolint:gochecknoglobals // a constant
 var logLine = []byte(`{"_time":"2026-11-01T00:00:00.001200Z","service":"zookeeper","level":"info","host":"host-4","pod":"zookeeper-82",` +
-	`"trace_id":"9d52dfd79bbd6fe34cdcba843ee8d63e","status":200,"duration_ms":171.798,"message":"2015-07-30 20:06:22,905 - INFO  [NIOServerCxn.Factory:0.0.0.0/` +
-	`0.0.0.0:2181:NIOServerCnxn@1001] - Closed socket connection for client /10.10.34.11:51097 which had sessionid 0x34ede65503f002f req=463654777 user=u23535"}`)
+	`"trace_id":"9d52dfd79bbd6fe34cdcba843ee8d63e","status":200,"duration_ms":171.798,"message":"` +
+	`2015-07-30 20:06:22,905 - INFO  [NIOServerCxn.Factory:0.0.0.0/0.0.0.0:2181:NIOServerCnxn@1001] - ` +
+	`Closed socket connection for client /10.10.34.11:51097 which had sessionid 0x34ede65503f002f req=463654777 user=u23535"}`)
 
 // repeated is an endless reader.
 type repeated struct {

@@ -3,6 +3,7 @@ package jsonrow_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -55,9 +56,11 @@ func one(t testing.TB, s signal.Signal, line string) wiretest.Row {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
-	line := `{"b":true,"i":-3,"f":3.0,"s":"a\tb","o":{"x":1,"p":{"y":"z"},"e":{},"n":null},"e":{},"l":[1, 2.50, {"k": null}],"_msg":"m","n":null,"o2":{"n":null}}`
+	line := `{"b":true,"i":-3,"f":3.0,"s":"a\tb","o":{"x":1,"p":{"y":"z"},"e":{},"n":null},"e":{},` +
+		`"l":[1, 2.50, {"k": null}],"_msg":"m","n":null,"o2":{"n":null}}`
 	require.Equal(t, wiretest.Row{
-		"b": "bool true", "i": "int64 -3", "f": "float64 3", "s": "string a\tb", "o.x": "int64 1", "o.p.y": "string z", "e": "json {}", "o.e": "json {}",
+		"b": "bool true", "i": "int64 -3", "f": "float64 3", "s": "string a\tb",
+		"o.x": "int64 1", "o.p.y": "string z", "e": "json {}", "o.e": "json {}",
 		"l": `json [1,2.50,{"k":null}]`, "_user_msg": "string m",
 	}, one(t, signal.Logs, line))
 	require.Empty(t, one(t, signal.Logs, `{"a":null}`))
@@ -106,7 +109,8 @@ func TestNumbers(t *testing.T) {
 // TestText is case I04.
 func TestText(t *testing.T) {
 	t.Parallel()
-	rows, refused := decode(t, signal.Logs, options(), "{\"m\":\"bad\xffbyte\"}", `{"m":"\u0001"}`, "{\"m\":\"\xef\x81\x8a\"}", `{"m":"ok"}`, "{\"m\":\"\x01\"}", `{"m":"\ud800"}`)
+	rows, refused := decode(t, signal.Logs, options(), "{\"m\":\"bad\xffbyte\"}", `{"m":"\u0001"}`,
+		"{\"m\":\"\xef\x81\x8a\"}", `{"m":"ok"}`, "{\"m\":\"\x01\"}", `{"m":"\ud800"}`)
 	require.Equal(t, []string{"a control character in a string at byte 6"}, refused)
 	var got []string
 	for _, r := range rows {
@@ -118,7 +122,8 @@ func TestText(t *testing.T) {
 // TestTypesOfOneField is the decoder's part of case S02.
 func TestTypesOfOneField(t *testing.T) {
 	t.Parallel()
-	rows, refused := decode(t, signal.Logs, options(), `{"level":3.0}`, `{"level":false}`, `{"level":"false"}`, `{"level":0}`, `{"level":null}`, `{"level":[1]}`, `{"level":{"x":1}}`)
+	rows, refused := decode(t, signal.Logs, options(),
+		`{"level":3.0}`, `{"level":false}`, `{"level":"false"}`, `{"level":0}`, `{"level":null}`, `{"level":[1]}`, `{"level":{"x":1}}`)
 	require.Empty(t, refused)
 	var got []string
 	for _, r := range rows {
@@ -162,11 +167,13 @@ func TestTimes(t *testing.T) {
 func TestTimeField(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]wiretest.Row{
-		`{"ts":5,"_time":4,"time":3,"timestamp":2,"@timestamp":1}`: {wiretest.TimeKey: "1000000000", "ts": "int64 5", "_user_time": "int64 4", "time": "int64 3", "timestamp": "int64 2"},
-		`{"@timestamp":null,"time":3,"ts":"x"}`:                    {wiretest.TimeKey: "3000000000", "ts": "string x"},
-		`{"a":{"time":"x"},"Timestamp":"y"}`:                       {wiretest.TimeKey: at, "a.time": "string x", "Timestamp": "string y"},
-		`{"ts":1,"ts":2}`:                                          {wiretest.TimeKey: "1000000000", "ts": "int64 2"},
-		`{"time":{"x":1}}`:                                         {wiretest.TimeKey: at, "time.x": "int64 1"},
+		`{"ts":5,"_time":4,"time":3,"timestamp":2,"@timestamp":1}`: {
+			wiretest.TimeKey: "1000000000", "ts": "int64 5", "_user_time": "int64 4", "time": "int64 3", "timestamp": "int64 2",
+		},
+		`{"@timestamp":null,"time":3,"ts":"x"}`: {wiretest.TimeKey: "3000000000", "ts": "string x"},
+		`{"a":{"time":"x"},"Timestamp":"y"}`:    {wiretest.TimeKey: at, "a.time": "string x", "Timestamp": "string y"},
+		`{"ts":1,"ts":2}`:                       {wiretest.TimeKey: "1000000000", "ts": "int64 2"},
+		`{"time":{"x":1}}`:                      {wiretest.TimeKey: at, "time.x": "int64 1"},
 	} {
 		rows, refused := decode(t, signal.Logs, options(), line)
 		require.Empty(t, refused)
@@ -179,7 +186,8 @@ func TestTimeWindow(t *testing.T) {
 	t.Parallel()
 	opts := options()
 	opts.MaxAge, opts.MaxFutureSkew = 7*24*time.Hour, 10*time.Minute
-	rows, refused := decode(t, signal.Logs, opts, `{"time":"2019-01-01T00:00:00Z"}`, `{"time":"2026-11-01T12:00:00Z"}`, `{"time":"2026-11-01T14:00:00Z"}`,
+	rows, refused := decode(t, signal.Logs, opts,
+		`{"time":"2019-01-01T00:00:00Z"}`, `{"time":"2026-11-01T12:00:00Z"}`, `{"time":"2026-11-01T14:00:00Z"}`,
 		`{"time":"2026-10-25T12:00:00Z"}`, `{"time":"2026-11-01T12:10:00Z"}`, `{"time":"2026-11-01T12:10:00.000000001Z"}`)
 	require.Len(t, rows, 3)
 	require.Equal(t, []string{
@@ -193,7 +201,8 @@ func TestColumnCap(t *testing.T) {
 	t.Parallel()
 	opts := options()
 	opts.MaxColumns = 3
-	rows, refused := decode(t, signal.Logs, opts, `{"a":1,"b":2}`, `{"b":1,"c":{"d":"x","e":[true]},"f":1.50,"g":false}`, `{"a":1,"f":"\u0007"}`)
+	rows, refused := decode(t, signal.Logs, opts,
+		`{"a":1,"b":2}`, `{"b":1,"c":{"d":"x","e":[true]},"f":1.50,"g":false}`, `{"a":1,"f":"\u0007"}`)
 	require.Empty(t, refused)
 	require.Equal(t, []wiretest.Row{
 		{wiretest.TimeKey: at, "a": "int64 1", "b": "int64 2"},
@@ -265,21 +274,24 @@ func TestSpans(t *testing.T) {
 	const ids = `"trace_id":"0AF7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331"`
 	want := func(more wiretest.Row) wiretest.Row {
 		row := wiretest.Row{"trace_id": "string 0af7651916cd43dd8448eb211c80319c", "span_id": "string b7ad6b7169203331"}
-		for k, v := range more {
-			row[k] = v
-		}
+		maps.Copy(row, more)
 		return row
 	}
 	for line, more := range map[string]wiretest.Row{
-		`{` + ids + `,"name":"GET /","start":"2026-11-01T00:00:00Z","end":"2026-11-01T00:00:00.0015000009Z","parent_span_id":"00000000000000AB","http":{"code":200}}`: {
+		`{` + ids + `,"name":"GET /","start":"2026-11-01T00:00:00Z","end":"2026-11-01T00:00:00.0015000009Z",` +
+			`"parent_span_id":"00000000000000AB","http":{"code":200}}`: {
 			wiretest.TimeKey: "1793491200000000000", "name": "string GET /", "end": "timestamp 1793491200001500", "duration_ns": "int64 1500000",
 			"parent_span_id": "string 00000000000000ab", "http.code": "int64 200",
 		},
-		`{` + ids + `,"start":1793491200,"duration":1500}`: {wiretest.TimeKey: "1793491200000000000", "end": "timestamp 1793491200000001", "duration_ns": "int64 1500"},
+		`{` + ids + `,"start":1793491200,"duration":1500}`: {
+			wiretest.TimeKey: "1793491200000000000", "end": "timestamp 1793491200000001", "duration_ns": "int64 1500",
+		},
 		`{` + ids + `,"start":1793491200,"duration":"1.5ms","time":"x"}`: {
 			wiretest.TimeKey: "1793491200000000000", "end": "timestamp 1793491200001500", "duration_ns": "int64 1500000", "time": "string x",
 		},
-		`{` + ids + `,"time":1793491200,"duration_ns":1,"parent_span_id":""}`: {wiretest.TimeKey: "1793491200000000000", "end": "timestamp 1793491200000000", "duration_ns": "int64 1"},
+		`{` + ids + `,"time":1793491200,"duration_ns":1,"parent_span_id":""}`: {
+			wiretest.TimeKey: "1793491200000000000", "end": "timestamp 1793491200000000", "duration_ns": "int64 1",
+		},
 		`{` + ids + `}`: {wiretest.TimeKey: at},
 		`{` + ids + `,"start":2,"end":1,"end":5}`: {
 			wiretest.TimeKey: "2000000000", "end": "timestamp 1000000", "duration_ns": "int64 -1000000000", "_overflow": `json {"end":5}`,

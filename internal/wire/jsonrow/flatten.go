@@ -56,8 +56,7 @@ func (d *Decoder) notAnObject(text []byte) error {
 
 // malformed makes a Rejection of an error of the scanner; a Rejection stays.
 func malformed(err error) error {
-	var rejection *wire.Rejection
-	if errors.As(err, &rejection) {
+	if rejection, ok := errors.AsType[*wire.Rejection](err); ok {
 		return rejection
 	}
 	return wire.Reject(wire.Malformed, "%s", err.Error())

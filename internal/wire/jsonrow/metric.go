@@ -56,6 +56,7 @@ func (d *Decoder) sampleValue() (value float64, at int, err error) {
 			case "-Inf":
 				return math.Inf(-1), i, nil
 			}
+		default:
 		}
 		return 0, 0, wire.Reject(wire.BadValue, `"value" is %.32q: a sample is a number that fits a float64`, f.value.Text)
 	}

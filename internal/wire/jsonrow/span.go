@@ -176,8 +176,10 @@ func (d *Decoder) durationOf(f *field) (int64, error) {
 		if v, err := time.ParseDuration(string(f.value.Text)); err == nil {
 			return int64(v), nil
 		}
+	default:
 	}
-	return 0, wire.Reject(wire.BadValue, `%s %.32q is no duration: a whole number of nanoseconds is, or a text such as "1.5ms"`, f.name, f.value.Text)
+	return 0, wire.Reject(wire.BadValue, `%s %.32q is no duration (a whole number of nanoseconds, or a text such as "1.5ms", is)`,
+		f.name, f.value.Text)
 }
 
 func floorMicros(nanos int64) int64 {

@@ -105,11 +105,11 @@ func (s *Scanner) Key() ([]byte, error) {
 // More takes the comma between two members or the end of the object or array, which last names ('}' or ']'), and reports whether
 // a further member follows.
 func (s *Scanner) More(last byte) (bool, error) {
-	switch c := s.Next(); {
-	case c == ',':
+	switch s.Next() {
+	case ',':
 		s.pos++
 		return true, nil
-	case c == last:
+	case last:
 		s.pos++
 		return false, nil
 	default:

@@ -84,8 +84,10 @@ func TestFloatsAreTheNearest(t *testing.T) {
 func TestCompactText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		" [ 1 , 2.50 , 1e400 , \"a b\" , { \"k\" : [ ] , \"l\" : { } } , null , true , false ] ": `[1,2.50,1e400,"a b",{"k":[],"l":{}},null,true,false]`,
-		`["\ud800","\udc00\ud83d\ude00","\u0041\ufffd\n"]`:                                       `["\ufffd","\ufffd\ud83d\ude00","\u0041\ufffd\n"]`,
+		" [ 1 , 2.50 , 1e400 , \"a b\" , { \"k\" : [ ] , \"l\" : { } } , null , true , false ] ": "" +
+			`[1,2.50,1e400,"a b",{"k":[],"l":{}},null,true,false]`,
+		`["\ud800","\udc00\ud83d\ude00","\u0041\ufffd\n"]`: "" +
+			`["\ufffd","\ufffd\ud83d\ude00","\u0041\ufffd\n"]`,
 		`{"\ud800":"\\ud800"}`: `{"\ufffd":"\\ud800"}`,
 	} {
 		v, err := scan([]byte(text))
@@ -109,7 +111,8 @@ func TestDepth(t *testing.T) {
 // FuzzValue holds the scanner against encoding/json: the same texts are accepted, with the same values.
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
-		`{"a":{"b":[1,2.5e3,"\ud83d\ude00\u00e9\n"]},"c":null}`, `"\ud800\ud800\udc00\udc00x"`, `[1e400,-0,0.1,18446744073709551615]`, "\"\xff\x80\"", `{"a":1,}`,
+		`{"a":{"b":[1,2.5e3,"\ud83d\ude00\u00e9\n"]},"c":null}`, `"\ud800\ud800\udc00\udc00x"`,
+		`[1e400,-0,0.1,18446744073709551615]`, "\"\xff\x80\"", `{"a":1,}`,
 		"\"\x01\"", `"\/\b\f\"\\"`, ` true `, `{"":{}}`, `[[[[]]]]`, `"abcdefg\u12"`, "\x00", `1 2`,
 	} {
 		f.Add([]byte(s))

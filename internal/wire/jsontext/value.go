@@ -90,9 +90,9 @@ func (s *Scanner) number(v *Value) error {
 	case digits > 19 || (!neg && mantissa > math.MaxInt64) || (neg && mantissa > 1<<63):
 		v.Kind = Number
 	case neg:
-		v.Kind, v.Int = Int64, -int64(mantissa) //nolint:gosec // two's complement: -(1<<63) is itself
+		v.Kind, v.Int = Int64, -int64(mantissa)
 	default:
-		v.Kind, v.Int = Int64, int64(mantissa) //nolint:gosec // checked above
+		v.Kind, v.Int = Int64, int64(mantissa)
 	}
 	return nil
 }
@@ -134,18 +134,10 @@ func (s *Scanner) fraction(v *Value, start int, mantissa uint64, digits int) err
 			return s.Fail("a bad number")
 		}
 	}
-	exponent := false
-	if s.pos < len(s.data) && s.data[s.pos]|0x20 == 'e' {
-		exponent = true
-		s.pos++
-		if s.pos < len(s.data) && (s.data[s.pos] == '+' || s.data[s.pos] == '-') {
-			s.pos++
-		}
-		from := s.pos
-		for ; s.pos < len(s.data) && s.data[s.pos]-'0' <= 9; s.pos++ { //nolint:revive // only the place counts
-		}
-		if s.pos == from {
-			return s.Fail("a bad number")
+	exponent := s.pos < len(s.data) && s.data[s.pos]|0x20 == 'e'
+	if exponent {
+		if err := s.exponent(); err != nil {
+			return err
 		}
 	}
 	v.Kind, v.Text = Float64, s.data[start:s.pos:s.pos]
@@ -158,11 +150,27 @@ func (s *Scanner) fraction(v *Value, start int, mantissa uint64, digits int) err
 		return nil
 	}
 	f, err := strconv.ParseFloat(string(v.Text), 64)
-	if err != nil || (f == 0 && !isZero(v.Text)) { //nolint:nilerr // too large or too small for a float64: the token is the value
-		v.Kind = Number
+	if err != nil || (f == 0 && !isZero(v.Text)) {
+		v.Kind = Number // too large or too small for a float64
 		return nil
 	}
 	v.Float = f
+	return nil
+}
+
+// exponent takes an exponent, whose letter is the next byte.
+func (s *Scanner) exponent() error {
+	s.pos++
+	if s.pos < len(s.data) && (s.data[s.pos] == '+' || s.data[s.pos] == '-') {
+		s.pos++
+	}
+	from := s.pos
+	for s.pos < len(s.data) && s.data[s.pos]-'0' <= 9 {
+		s.pos++
+	}
+	if s.pos == from {
+		return s.Fail("a bad number")
+	}
 	return nil
 }
 

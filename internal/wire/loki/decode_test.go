@@ -36,10 +36,9 @@ func decodeJSON(t testing.TB, body string, opts wire.Options) (*wiretest.Collect
 	return c, result, err
 }
 
-// push is a request in both forms.
+// push is one stream of a request.
 type push struct {
-	labels  string            // text form
-	set     map[string]string // JSON form
+	labels  string
 	entries []line
 }
 
@@ -79,10 +78,14 @@ func TestEntries(t *testing.T) {
 	t.Parallel()
 	want := []wiretest.Row{
 		{
-			wiretest.TimeKey: "1793534400000000001", "_labels": `json {"app":"a","env":"p\"\n"}`, "app": "string a", "env": "string p\"\n", "message": "string one",
-			"trace_id": "string t", "metadata.app": "string m", "metadata.message": "string mm", "a_b": "string x", "_overflow": `json {"app":"second"}`,
+			wiretest.TimeKey: "1793534400000000001", "_labels": `json {"app":"a","env":"p\"\n"}`, "app": "string a", "env": "string p\"\n",
+			"message": "string one", "trace_id": "string t", "metadata.app": "string m", "metadata.message": "string mm", "a_b": "string x",
+			"_overflow": `json {"app":"second"}`,
 		},
-		{wiretest.TimeKey: "1793534400000000001", "_labels": `json {"app":"a","env":"p\"\n"}`, "app": "string a", "env": "string p\"\n", "message": "string one"},
+		{
+			wiretest.TimeKey: "1793534400000000001", "_labels": `json {"app":"a","env":"p\"\n"}`, "app": "string a", "env": "string p\"\n",
+			"message": "string one",
+		},
 		{wiretest.TimeKey: "5", "_labels": `json {"_x":"y","message":"label"}`, "_user_x": "string y", "message": "string "},
 	}
 	for name, body := range map[string]string{
@@ -109,7 +112,8 @@ func TestEntries(t *testing.T) {
 
 func TestLegacyJSON(t *testing.T) {
 	t.Parallel()
-	c, result, err := decodeJSON(t, `{"streams":[{"labels":"{app=\"a\"}","entries":[{"ts":"2026-11-01T00:00:00.000000001Z","line":"x\ny","odd":["\n"]},{"line":"z"},{"ts":"soon","line":"z"}]}]}`, options())
+	c, result, err := decodeJSON(t, `{"streams":[{"labels":"{app=\"a\"}","entries":[
+		{"ts":"2026-11-01T00:00:00.000000001Z","line":"x\ny","odd":["\n"]},{"line":"z"},{"ts":"soon","line":"z"}]}]}`, options())
 	require.NoError(t, err)
 	require.Equal(t, []wiretest.Row{
 		{wiretest.TimeKey: "1793491200000000001", "_labels": `json {"app":"a"}`, "app": "string a", "message": "string x\ny"},
@@ -122,10 +126,12 @@ func TestLegacyJSON(t *testing.T) {
 func TestWholeRequests(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
-		"", "null", "[]", "{}", `{"streams":[]}`, `{"streams":null}`, `{"streams":[1]}`, `{"streams":[{"stream":{"a":1},"values":[]}]}`, "\xef\xbb\xbf{\"m\":1}",
+		"", "null", "[]", "{}", `{"streams":[]}`, `{"streams":null}`, `{"streams":[1]}`,
+		`{"streams":[{"stream":{"a":1},"values":[]}]}`, "\xef\xbb\xbf{\"m\":1}",
 		`{"streams":[{"stream":{"a":"b"},"values":[[1793534400000000001,"x"]]}]}`, `{"streams":[{"stream":{"a":"b"},"values":[["now","x"]]}]}`,
 		`{"streams":[{"stream":{"a":"b"},"values":[["1"]]}]}`, `{"streams":[{"stream":{"a":"b"},"values":[["1","x",{},1]]}]}`,
-		`{"streams":[{"stream":{"a":"b"},"values":[["1",2]]}]}`, `{"streams":[{"stream":{"a":"b"},"values":[["1","x"]]}]} x`, `{"streams":[{"stream":{"a":"b"},"values":[["1","x"`,
+		`{"streams":[{"stream":{"a":"b"},"values":[["1",2]]}]}`,
+		`{"streams":[{"stream":{"a":"b"},"values":[["1","x"]]}]} x`, `{"streams":[{"stream":{"a":"b"},"values":[["1","x"`,
 	} {
 		_, result, err := decodeJSON(t, body, options())
 		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", body, err)
@@ -147,8 +153,10 @@ func TestRefusedEntries(t *testing.T) {
 		require.NoError(t, err)
 		return fmt.Sprint(v.UnixNano())
 	}
-	c, result, err := decodeJSON(t, `{"streams":[{"stream":{"a":"b"},"values":[["`+nano("2019-01-01T00:00:00Z")+`","old"],["`+nano("2019-01-02T00:00:00Z")+`","old"],["`+at+`","now"],["`+
-		nano("2026-11-01T14:00:00Z")+`","new"],["`+at+`","`+strings.Repeat("x", 101)+`"]]},{"stream":{"a-b":"c"},"values":[["`+at+`","x"]]},{"stream":{"a":""},"values":[["`+at+`","x"]]}]}`, opts)
+	c, result, err := decodeJSON(t, `{"streams":[{"stream":{"a":"b"},"values":[
+		["`+nano("2019-01-01T00:00:00Z")+`","old"],["`+nano("2019-01-02T00:00:00Z")+`","old"],["`+at+`","now"],
+		["`+nano("2026-11-01T14:00:00Z")+`","new"],["`+at+`","`+strings.Repeat("x", 101)+`"]]},
+		{"stream":{"a-b":"c"},"values":[["`+at+`","x"]]},{"stream":{"a":""},"values":[["`+at+`","x"]]}]}`, opts)
 	require.NoError(t, err)
 	require.Len(t, c.All, 1)
 	require.Equal(t, "string now", c.All[0]["message"])
@@ -216,7 +224,8 @@ func TestColumnCap(t *testing.T) {
 	c, _, err := decodeJSON(t, `{"streams":[{"stream":{"a":"1","b":"2","c":"3"},"values":[["1","x",{"c":"5","d":"4"}]]}]}`, opts)
 	require.NoError(t, err)
 	require.Equal(t, []wiretest.Row{{
-		wiretest.TimeKey: "1", "_labels": `json {"a":"1","b":"2","c":"3"}`, "a": "string 1", "b": "string 2", "message": "string x", "_overflow": `json {"c":"5","d":"4"}`,
+		wiretest.TimeKey: "1", "_labels": `json {"a":"1","b":"2","c":"3"}`, "a": "string 1", "b": "string 2", "message": "string x",
+		"_overflow": `json {"c":"5","d":"4"}`,
 	}}, c.All)
 }
 
@@ -238,14 +247,16 @@ func TestUnsnappy(t *testing.T) {
 func TestEmitError(t *testing.T) {
 	t.Parallel()
 	refused := fault.New(fault.Limited, "no")
-	_, err := loki.DecodeJSON([]byte(`{"streams":[{"stream":{"a":"1"},"values":[["1","x"]]}]}`), stream(), options(), (&wiretest.Collector{T: t, Fail: func(*signal.Batch) error { return refused }}).Emit)
+	c := &wiretest.Collector{T: t, Fail: func(*signal.Batch) error { return refused }}
+	_, err := loki.DecodeJSON([]byte(`{"streams":[{"stream":{"a":"1"},"values":[["1","x"]]}]}`), stream(), options(), c.Emit)
 	require.ErrorIs(t, err, refused)
 }
 
 func FuzzDecodeJSON(f *testing.F) {
 	for _, s := range []string{
 		`{"streams":[{"stream":{"a":"1"},"values":[["1","x",{"c":"5","c":"4"}],["2",""]]}]}`,
-		`{"streams":[{"entries":[{"ts":"2026-11-01T00:00:00Z","line":"x\n"}],"labels":"{a=\"b\\n\"}"}]}`, `{"streams":[{"stream":null,"values":null}]}`,
+		`{"streams":[{"entries":[{"ts":"2026-11-01T00:00:00Z","line":"x\n"}],"labels":"{a=\"b\\n\"}"}]}`,
+		`{"streams":[{"stream":null,"values":null}]}`,
 	} {
 		f.Add([]byte(s))
 	}

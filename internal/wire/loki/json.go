@@ -34,7 +34,7 @@ func (d *jsonDecoder) request(body []byte) error {
 	case errors.As(err, &syntax):
 		return fault.New(fault.Invalid, "the push request is broken: %s", syntax.Error())
 	case err != nil:
-		return err //nolint:wrapcheck // emit's own error
+		return err
 	case d.streams == 0:
 		return fault.New(fault.Invalid, "%s", errNoStreams)
 	default:
@@ -45,23 +45,27 @@ func (d *jsonDecoder) request(body []byte) error {
 // skip takes a value of no interest.
 func (d *jsonDecoder) skip(depth int) error {
 	var v jsontext.Value
-	return d.s.Value(&v, depth) //nolint:wrapcheck // request gives it its text
+	return d.s.Value(&v, depth)
 }
 
 // stream takes one stream. Its entries may stand before its labels, then they are read in a second go.
 func (d *jsonDecoder) stream() error {
 	d.streams++
 	d.w.labels.Reset()
-	var labelsErr error
+	var refused error // concerns this stream only
 	labelled, entriesAt := false, -1
 	err := d.s.Object(func(key []byte) error {
 		switch string(key) {
 		case "stream":
 			labelled = true
-			return d.labelMap(&labelsErr)
+			var err error
+			refused, err = d.labelMap()
+			return err
 		case "labels":
 			labelled = true
-			return d.labelText(&labelsErr)
+			var err error
+			refused, err = d.labelText()
+			return err
 		case "values", "entries":
 			if !labelled {
 				entriesAt = d.s.Offset()
@@ -69,7 +73,7 @@ func (d *jsonDecoder) stream() error {
 				d.s.Free()
 				return err
 			}
-			d.w.beginStream(labelsErr)
+			d.w.beginStream(refused)
 			return d.entries()
 		default:
 			err := d.skip(3)
@@ -78,62 +82,64 @@ func (d *jsonDecoder) stream() error {
 		}
 	})
 	if err != nil || entriesAt < 0 {
-		return err //nolint:wrapcheck // request gives it its text
+		return err
 	}
 	end := d.s.Offset()
 	d.s.Seek(entriesAt)
-	d.w.beginStream(labelsErr)
+	d.w.beginStream(refused)
 	err = d.entries()
 	d.s.Seek(end)
 	return err
 }
 
-// labelMap takes an object of labels. What is wrong with a label goes to refused, since it concerns this stream only.
-func (d *jsonDecoder) labelMap(refused *error) error {
+// labelMap takes an object of labels. refused says what is wrong with the first bad one.
+func (d *jsonDecoder) labelMap() (refused, err error) {
 	if d.s.Next() == 'n' {
-		return d.skip(3)
+		return nil, d.skip(3)
 	}
-	return d.s.Object(func(key []byte) error { //nolint:wrapcheck // request gives it its text
+	err = d.s.Object(func(key []byte) error {
 		var v jsontext.Value
 		if err := d.s.Value(&v, 4); err != nil {
-			return err //nolint:wrapcheck // request gives it its text
+			return err
 		}
 		if v.Kind != jsontext.String {
-			return d.s.Fail("the value of a label is not a string") //nolint:wrapcheck // request gives it its text
+			return d.s.Fail("the value of a label is not a string")
 		}
-		if err := addLabel(&d.w.labels, key, v.Text); err != nil && *refused == nil {
-			*refused = err
+		if err := addLabel(&d.w.labels, key, v.Text); err != nil && refused == nil {
+			refused = err
 		}
 		d.s.Free()
 		return nil
 	})
+	return refused, err
 }
 
-func (d *jsonDecoder) labelText(refused *error) error {
+// labelText takes a string that is a label set. refused says what is wrong with the set.
+func (d *jsonDecoder) labelText() (refused, err error) {
 	text, err := d.text()
-	if err == nil {
-		*refused = parseLabels(&d.w.labels, text)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return parseLabels(&d.w.labels, text), nil
 }
 
 // text takes a string.
 func (d *jsonDecoder) text() ([]byte, error) {
 	if d.s.Next() != '"' {
-		return nil, d.s.Fail("a string is expected") //nolint:wrapcheck // request gives it its text
+		return nil, d.s.Fail("a string is expected")
 	}
-	return d.s.String() //nolint:wrapcheck // request gives it its text
+	return d.s.String()
 }
 
 func (d *jsonDecoder) entries() error {
 	if d.s.Next() == 'n' {
 		return d.skip(3)
 	}
-	return d.s.Array(func() error { //nolint:wrapcheck // request gives it its text
+	return d.s.Array(func() error {
 		d.w.entry.reset()
 		var refused, err error
 		if d.s.Next() == '[' {
-			refused, err = d.valueEntry()
+			err = d.valueEntry()
 		} else {
 			refused, err = d.legacyEntry()
 		}
@@ -145,11 +151,11 @@ func (d *jsonDecoder) entries() error {
 	})
 }
 
-// valueEntry takes [time, line] or [time, line, metadata]. refused concerns this entry only.
-func (d *jsonDecoder) valueEntry() (refused, err error) {
+// valueEntry takes [time, line] or [time, line, metadata].
+func (d *jsonDecoder) valueEntry() error {
 	e := &d.w.entry
 	n := 0
-	err = d.s.Array(func() error {
+	err := d.s.Array(func() error {
 		n++
 		var err error
 		switch n {
@@ -168,21 +174,21 @@ func (d *jsonDecoder) valueEntry() (refused, err error) {
 	if err == nil && n < 2 {
 		err = d.s.Fail("an entry has a time and a line")
 	}
-	return nil, err
+	return err
 }
 
 // nanos takes a string that holds nanoseconds since the epoch.
 func (d *jsonDecoder) nanos() (int64, error) {
 	if d.s.Next() != '"' {
-		return 0, d.s.Fail("the time of an entry is a string of nanoseconds, not a number") //nolint:wrapcheck // request gives it its text
+		return 0, d.s.Fail("the time of an entry is a string of nanoseconds, not a number")
 	}
 	text, err := d.s.String()
 	if err != nil {
-		return 0, err //nolint:wrapcheck // request gives it its text
+		return 0, err
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return 0, d.s.Fail("the time of an entry is no number of nanoseconds") //nolint:wrapcheck // request gives it its text
+		return 0, d.s.Fail("the time of an entry is no number of nanoseconds")
 	}
 	return n, nil
 }
@@ -192,10 +198,10 @@ func (d *jsonDecoder) metadata() error {
 	if d.s.Next() == 'n' {
 		return d.skip(5)
 	}
-	return d.s.Object(func(key []byte) error { //nolint:wrapcheck // request gives it its text
+	return d.s.Object(func(key []byte) error {
 		var v jsontext.Value
 		if err := d.s.Value(&v, 6); err != nil {
-			return err //nolint:wrapcheck // request gives it its text
+			return err
 		}
 		if v.Kind != jsontext.Null {
 			d.w.entry.addMetadata(key, v.Text)

@@ -32,7 +32,7 @@ type protoDecoder struct {
 }
 
 func (d *protoDecoder) request(body []byte) error {
-	err := eachField(body, func(number protowire.Number, v field) error {
+	err := eachField(body, func(number int, v field) error {
 		if number != requestStreams {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (d *protoDecoder) request(body []byte) error {
 // stream reads the labels, which may stand behind entries, and then the entries.
 func (d *protoDecoder) stream(message []byte) error {
 	var labels []byte
-	err := eachField(message, func(number protowire.Number, v field) error {
+	err := eachField(message, func(number int, v field) error {
 		if number == streamLabels {
 			labels = v.bytes
 		}
@@ -59,7 +59,7 @@ func (d *protoDecoder) stream(message []byte) error {
 	}
 	d.w.labels.Reset()
 	d.w.beginStream(parseLabels(&d.w.labels, labels))
-	return eachField(message, func(number protowire.Number, v field) error {
+	return eachField(message, func(number int, v field) error {
 		if number != streamEntries {
 			return nil
 		}
@@ -76,7 +76,7 @@ func (d *protoDecoder) entry(message []byte) (refused, err error) {
 	e := &d.w.entry
 	e.reset()
 	e.nanos = d.w.window.Received()
-	err = eachField(message, func(number protowire.Number, v field) error {
+	err = eachField(message, func(number int, v field) error {
 		var err error
 		switch number {
 		case entryTime:
@@ -95,12 +95,12 @@ func (d *protoDecoder) entry(message []byte) (refused, err error) {
 // time reads a google.protobuf.Timestamp.
 func (d *protoDecoder) time(message []byte) (refused, err error) {
 	var seconds, nanos int64
-	err = eachField(message, func(number protowire.Number, v field) error {
+	err = eachField(message, func(number int, v field) error {
 		switch number {
 		case timeSeconds:
-			seconds = int64(v.number) //nolint:gosec // two's complement is the wire's form
+			seconds = int64(v.number)
 		case timeNanos:
-			nanos = int64(v.number) //nolint:gosec // two's complement is the wire's form
+			nanos = int64(v.number)
 		}
 		return nil
 	})
@@ -117,7 +117,7 @@ func (d *protoDecoder) time(message []byte) (refused, err error) {
 
 func (d *protoDecoder) metadata(message []byte) error {
 	var p pair
-	err := eachField(message, func(number protowire.Number, v field) error {
+	err := eachField(message, func(number int, v field) error {
 		switch number {
 		case pairName:
 			p.name = v.bytes
@@ -139,7 +139,7 @@ type field struct {
 }
 
 // eachField calls f with the fields of a message in order. Fixed-width fields and groups, which logproto has none of, are skipped.
-func eachField(message []byte, f func(protowire.Number, field) error) error {
+func eachField(message []byte, f func(int, field) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -162,7 +162,7 @@ func eachField(message []byte, f func(protowire.Number, field) error) error {
 		}
 		message = message[n:]
 		if known {
-			if err := f(number, v); err != nil {
+			if err := f(int(number), v); err != nil {
 				return err
 			}
 		}

@@ -86,7 +86,7 @@ func (w *writer) add(err error) error {
 		return nil
 	}
 	if err := w.chunk.Room(e.size+2*len(w.labelsJSON), index); err != nil {
-		return err //nolint:wrapcheck // emit's own error
+		return err
 	}
 	w.write()
 	return nil
@@ -154,5 +154,5 @@ func (w *writer) isLabel(name []byte) bool {
 
 // finish hands over what is left.
 func (w *writer) finish() error {
-	return w.chunk.Flush(w.rows) //nolint:wrapcheck // emit's own error
+	return w.chunk.Flush(w.rows)
 }

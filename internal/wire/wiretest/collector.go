@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -66,7 +67,7 @@ func Rows(t testing.TB, r arrow.RecordBatch) []Row {
 		if nanos != nil {
 			n += int64(nanos[i])
 		}
-		out[i] = Row{TimeKey: fmt.Sprint(n)}
+		out[i] = Row{TimeKey: strconv.FormatInt(n, 10)}
 		for j, f := range r.Schema().Fields()[first:] {
 			if col := r.Column(first + j); col.IsValid(i) {
 				typ, ok := signal.FieldType(f)
@@ -82,7 +83,7 @@ func Rows(t testing.TB, r arrow.RecordBatch) []Row {
 func cell(a arrow.Array, i int) string {
 	switch a := a.(type) {
 	case *array.Timestamp:
-		return fmt.Sprint(int64(a.Value(i)))
+		return strconv.FormatInt(int64(a.Value(i)), 10)
 	case *array.Float64:
 		return fmt.Sprint(a.Value(i))
 	default:
