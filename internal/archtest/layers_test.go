@@ -192,7 +192,7 @@ func refusal(f goFile, from *layer, imported string) string {
 			continue
 		}
 		if !slices.ContainsFunc(r.by, within(f.pkg)) && !within(f.pkg)(r.pkg) {
-			return "only " + strings.Join(append(r.by[:len(r.by):len(r.by)], "tests"), ", ") + " may: " + r.why
+			return "only " + strings.Join(append(slices.Clip(r.by), "tests"), ", ") + " may: " + r.why
 		}
 	}
 	to := layerOf(imported)

@@ -36,7 +36,8 @@ func (o *ObjectStore) declare(d *declarer) {
 	d.text(&o.Endpoint, "endpoint", "",
 		"Server as host:port or URL, http:// for one without TLS. Empty: AWS or Azure itself. gcs takes none.")
 	d.text(&o.Region, "region", "", "Region of an s3 bucket.")
-	d.flag(&o.PathStyle, "path_style", false, "Put an s3 bucket into the path of URLs, not into the host name. Most servers other than AWS need it.")
+	d.flag(&o.PathStyle, "path_style", false,
+		"Put an s3 bucket into the path of URLs, not into the host name. Most servers other than AWS need it.")
 	d.secret(&o.AccessKey, "access_key", "Access key of s3, or name of the account of azure. Without it the cloud's own ways are tried.")
 	d.secret(&o.SecretKey, "secret_key", "Secret key of s3, or key of the account of azure.")
 	d.size(&o.MultipartThreshold, "multipart_threshold_size", 32*mib, "Objects of this size and more go up to s3 in parts.")

@@ -29,8 +29,16 @@ type unit struct {
 
 // sizeUnits holds longer suffixes before their endings.
 var sizeUnits = []unit{
-	{"KiB", kib}, {"MiB", mib}, {"GiB", gib}, {"TiB", gib << 10},
-	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+	{"KiB", kib},
+	{"MiB", mib},
+	{"GiB", gib},
+	{"TiB", gib << 10},
+	{"kB", 1e3},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
 }
 
 // parseSize reads bytes: a whole number with one of sizeUnits or none.

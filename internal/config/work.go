@@ -56,7 +56,8 @@ func (c *Compactor) declare(d *declarer) {
 	d.size(&c.TargetSize, "target_size", 256*mib, "Files are merged up to this size.")
 	d.size(&c.MemoryLimit, "memory_limit", 256*mib, "Memory of the SQL engine for merging.")
 	count(d, &c.MaxConcurrentGroups, "max_concurrent_groups", 4, "Merges at once on this node.")
-	d.ticks(&c.Retention, "retention_days", day, 0, "Rows older than so many days are dropped. 0: kept. The shortest of all retentions counts.")
+	d.ticks(&c.Retention, "retention_days", day, 0,
+		"Rows older than so many days are dropped. 0: kept. The shortest of all retentions counts.")
 	d.ticks(&c.DeletionGrace, "deletion_grace_secs", time.Second, time.Hour,
 		"Objects that nothing refers to are deleted after so long. Longer than the longest query.")
 }

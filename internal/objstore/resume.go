@@ -40,7 +40,8 @@ func (r *resumed) Read(p []byte) (int, error) {
 		if err == nil || !r.broken(err) {
 			return 0, err
 		}
-		if r.failed++; r.failed >= r.tries || r.left == 0 {
+		r.failed++
+		if r.failed >= r.tries || r.left == 0 {
 			return 0, err
 		}
 		body, openErr := r.reopen(r.off, r.left)
