@@ -94,7 +94,7 @@ func TestPruning(t *testing.T) {
 	}{
 		"SELECT n FROM web WHERE n = 15":                           {1, 1},
 		"SELECT n FROM web WHERE n > 24":                           {3, 2},
-		"SELECT n FROM web WHERE n >= 25.0 AND n < 30":             {1, 1},
+		"SELECT n FROM web WHERE n >= 25 AND n < 30":               {1, 1},
 		"SELECT n FROM web WHERE n IN (0, 35)":                     {2, 2},
 		"SELECT n FROM web WHERE name = 'a2'":                      {1, 3},
 		"SELECT n FROM web WHERE name < 'a1'":                      {1, 1},
