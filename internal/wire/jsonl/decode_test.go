@@ -172,7 +172,9 @@ func TestChunks(t *testing.T) {
 	require.Equal(t, []int{20_000, 20_000, 5_000}, c.Sizes)
 	require.Equal(t, 45_000, result.Settled)
 
-	c, _, err = decode(t, strings.Repeat("{\"a\":\""+strings.Repeat("x", 500<<10)+"\"}\n", 40), wire.Options{})
+	c = &wiretest.Collector{T: t, Discard: true}
+	body = strings.Repeat("{\"a\":\""+strings.Repeat("x", 500<<10)+"\"}\n", 40)
+	_, err = jsonl.Decode(strings.NewReader(body), stream(), wire.Options{ReceivedAt: received}, c.Emit)
 	require.NoError(t, err)
 	for _, n := range c.Sizes {
 		require.LessOrEqual(t, n*500<<10, wire.MaxChunkBytes)
