@@ -3,7 +3,6 @@ package otlp
 import (
 	"encoding/base64"
 	"math"
-	"strconv"
 
 	"github.com/millstream/millstream/internal/wire/jsontext"
 )
@@ -134,7 +133,13 @@ func (t *tree) jsonValue(f *field, c *cursor) (v value, err error) {
 		return t.jsonBytes(f, c)
 	case kindBool:
 		return jsonBool(c.value())
+	default:
+		return t.jsonNumber(f, c)
 	}
+}
+
+// jsonNumber takes a number or an enum, which may stand in quotes.
+func (t *tree) jsonNumber(f *field, c *cursor) (v value, err error) {
 	token := c.value()
 	quoted := token[0] == '"'
 	if quoted {
@@ -284,112 +289,4 @@ func (t *tree) jsonKeyValue(n int32, raw []byte, depth int) error {
 		}
 		return t.jsonAnyValue(n, v.raw, depth+1)
 	})
-}
-
-// parseUint reads an integer; "1e3" and "5.0" are integers too, as in the JSON form of protobuf.
-func parseUint(s []byte) (uint64, bool) {
-	if len(s) == 0 || len(s) > 64 {
-		return 0, false
-	}
-	var n uint64
-	for _, c := range s {
-		d := uint64(c - '0')
-		if c < '0' || c > '9' || n > (math.MaxUint64-d)/10 {
-			return parseScaled(s)
-		}
-		n = n*10 + d
-	}
-	return n, true
-}
-
-// parseScaled reads a JSON number that has a fraction or an exponent and is an integer all the same.
-func parseScaled(s []byte) (uint64, bool) {
-	digits := make([]byte, 0, len(s))
-	i, point := 0, -1
-	for ; i < len(s) && (s[i] == '.' || (s[i] >= '0' && s[i] <= '9')); i++ {
-		if s[i] == '.' {
-			if point >= 0 {
-				return 0, false
-			}
-			point = len(digits)
-			continue
-		}
-		digits = append(digits, s[i])
-	}
-	scale := 0
-	if point >= 0 {
-		scale = point - len(digits)
-	}
-	if i < len(s) {
-		if s[i]|0x20 != 'e' {
-			return 0, false
-		}
-		e, err := strconv.Atoi(string(s[i+1:]))
-		if err != nil || e > 64 || e < -64 {
-			return 0, false
-		}
-		scale += e
-	}
-	for ; scale < 0 && len(digits) > 0 && digits[len(digits)-1] == '0'; scale++ {
-		digits = digits[:len(digits)-1]
-	}
-	if len(digits) == 0 && i > 0 && s[0] != 'e' {
-		return 0, true
-	}
-	if scale < 0 {
-		return 0, false
-	}
-	for range scale {
-		digits = append(digits, '0')
-	}
-	n, err := strconv.ParseUint(string(digits), 10, 64)
-	return n, err == nil
-}
-
-func parseInt(s []byte, least, greatest int64) (uint64, bool) {
-	neg := len(s) > 0 && s[0] == '-'
-	if neg {
-		s = s[1:]
-	}
-	n, ok := parseUint(s)
-	switch {
-	case !ok:
-		return 0, false
-	case neg:
-		return -n, n <= -uint64(least)
-	default:
-		return n, n <= uint64(greatest)
-	}
-}
-
-func parseEnum(names []string, s []byte) (uint64, bool) {
-	for i, name := range names {
-		if name == string(s) {
-			return uint64(i), true
-		}
-	}
-	return parseInt(s, math.MinInt32, math.MaxInt32)
-}
-
-// parseDouble reads a number, or a text of a number, NaN, Infinity or -Infinity.
-func parseDouble(s []byte, quoted bool) (uint64, bool) {
-	if quoted {
-		switch string(s) {
-		case "NaN":
-			return math.Float64bits(math.NaN()), true
-		case "Infinity", "+Infinity", "+Inf", "Inf":
-			return math.Float64bits(math.Inf(1)), true
-		case "-Infinity", "-Inf":
-			return math.Float64bits(math.Inf(-1)), true
-		}
-		for _, c := range s { // ParseFloat also reads hexadecimal, underscores and words
-			switch {
-			case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c|0x20 == 'e':
-			default:
-				return 0, false
-			}
-		}
-	}
-	f, err := strconv.ParseFloat(string(s), 64)
-	return math.Float64bits(f), err == nil
 }
