@@ -85,8 +85,11 @@ func removeOld(target, keep string) error {
 	return nil
 }
 
+// module is the product's module. The working tree of a test module that replaces it by a path is found by this name too.
+const module = "github.com/millstream/millstream"
+
 func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module's root: %w", err)
 	}

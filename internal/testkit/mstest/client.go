@@ -13,10 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Client asks a server in the name of one org. It holds no connection between requests, so a killed server leaves nothing behind.
+// Client asks a server in the name of one org.
 type Client struct {
 	Base string // as Server.HTTP
 	Org  string // X-Scope-OrgID; empty sends none
+	// Transport is for many requests in short time. Nil: each request has a connection of its own, and none is left behind.
+	Transport http.RoundTripper
 }
 
 // Client returns a client of the server's full API.
@@ -58,7 +60,7 @@ func (c Client) Do(ctx context.Context, method, path string, body []byte, pairs 
 	for i := 0; i+1 < len(pairs); i += 2 {
 		req.Header.Set(pairs[i], pairs[i+1])
 	}
-	return roundTrip(req)
+	return roundTrip(c.Transport, req)
 }
 
 // Ask runs a SQL statement. An answer other than 200 is a *StatusError.
@@ -109,8 +111,11 @@ func (c Client) Query(t testing.TB, statement string) [][]any {
 	return a.Rows
 }
 
-func roundTrip(req *http.Request) (Response, error) {
-	transport := &http.Transport{DisableKeepAlives: true}
+// roundTrip sends the request and reads the whole answer; a nil transport means one for this request alone.
+func roundTrip(transport http.RoundTripper, req *http.Request) (Response, error) {
+	if transport == nil {
+		transport = &http.Transport{DisableKeepAlives: true}
+	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
 		return Response{}, fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)

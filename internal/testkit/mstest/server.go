@@ -28,8 +28,6 @@ type Config struct {
 	Env map[string]string
 	// DataDir is node.data_dir. Empty: a temporary folder of the test.
 	DataDir string
-	// Wrap is a command line to run the program under, which must end with exec of its last arguments, as {"nice"}. Empty: none.
-	Wrap []string
 }
 
 // Server is a millstream process with all roles, on loopback. Data and ports stay the same over Stop, Kill and Start. Its methods
@@ -41,8 +39,7 @@ type Server struct {
 	DataDir  string
 
 	program string
-	wrap    []string
-	env     []string
+	env     map[string]string // MS_ variables
 	logPath string
 	process *proctest.Process // nil while stopped
 }
@@ -60,22 +57,18 @@ func New(t testing.TB, cfg Config) *Server {
 	t.Helper()
 	program, err := Program()
 	require.NoError(t, err)
-	s := &Server{program: program, wrap: cfg.Wrap, DataDir: cfg.DataDir, logPath: filepath.Join(t.TempDir(), "millstream.log")}
+	s := &Server{program: program, DataDir: cfg.DataDir, logPath: filepath.Join(t.TempDir(), "millstream.log")}
 	if s.DataDir == "" {
 		s.DataDir = filepath.Join(t.TempDir(), "data")
 	}
 	http, otlpHTTP, otlpGRPC := freePort(t), freePort(t), freePort(t)
 	s.HTTP, s.OTLPHTTP = "http://127.0.0.1:"+http, "http://127.0.0.1:"+otlpHTTP
 	s.OTLPGRPC = net.JoinHostPort("127.0.0.1", otlpGRPC)
-	env := map[string]string{
+	s.env = map[string]string{
 		"MS_NODE_DATA_DIR": s.DataDir, "MS_NODE_ID": "test",
 		"MS_HTTP_PORT": http, "MS_OTLP_HTTP_PORT": otlpHTTP, "MS_OTLP_GRPC_PORT": otlpGRPC,
 	}
-	maps.Copy(env, cfg.Env)
-	s.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MS_") })
-	for name, value := range env {
-		s.env = append(s.env, name+"="+value)
-	}
+	maps.Copy(s.env, cfg.Env)
 	t.Cleanup(func() {
 		s.Stop()
 		if t.Failed() {
@@ -104,14 +97,20 @@ func (s *Server) start(ctx context.Context, ready func(context.Context) error) e
 	if s.Running() {
 		return errors.New("start millstream: it is running")
 	}
-	line := append(slices.Clone(s.wrap), s.program)
-	p, err := proctest.Start(ctx, proctest.Config{Path: line[0], Args: line[1:], Env: s.env, LogPath: s.logPath, Ready: ready})
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MS_") })
+	for name, value := range s.env {
+		env = append(env, name+"="+value)
+	}
+	p, err := proctest.Start(ctx, proctest.Config{Path: s.program, Env: env, LogPath: s.logPath, Ready: ready})
 	if err != nil {
 		return err
 	}
 	s.process = p
 	return nil
 }
+
+// Set changes a setting, by environment name, for the next start.
+func (s *Server) Set(name, value string) { s.env[name] = value }
 
 // WaitReady returns when readyz says ready.
 func (s *Server) WaitReady(ctx context.Context) error { return WaitFor(ctx, s.ready) }
@@ -200,7 +199,7 @@ func probe(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("build a probe: %w", err)
 	}
-	res, err := roundTrip(req)
+	res, err := roundTrip(nil, req)
 	if err != nil {
 		return err
 	}
