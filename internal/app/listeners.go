@@ -42,6 +42,7 @@ func (l *listeners) start(ctx context.Context) error {
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	l.api, l.otlp = newServer(httpapi.New(deps)), newServer(httpapi.NewOTLP(deps))
+	otlpgrpc.RegisterCompressors()
 	l.grpc = grpc.NewServer(otlpgrpc.ServerOptions()...)
 	otlpgrpc.NewService(auth, deps.Front, l.component("otlp_grpc")).Register(l.grpc)
 	for _, addr := range []string{c.HTTP.Addr(), c.OTLPHTTP.Addr(), c.OTLPGRPC.Addr()} {
