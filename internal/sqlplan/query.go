@@ -23,7 +23,7 @@ func New(engine Engine, functions Functions) *Planner {
 }
 
 // MaxStatementBytes is the longest statement.
-const MaxStatementBytes = 1 << 20
+const MaxStatementBytes = 256 << 10
 
 // Parse reads one statement, which may end with one semicolon.
 func (p *Planner) Parse(ctx context.Context, text string) (Statement, error) {
@@ -78,7 +78,7 @@ func syntaxError(text string, err error) error {
 	if !errors.As(err, &m) {
 		return err
 	}
-	return at(fault.Invalid, text, m.Offset, "%s", m.Text)
+	return at(fault.Invalid, text, m.Offset, "%s", plainText(m.Text))
 }
 
 // Streams returns the names that the statement reads, one for each reference, in the order of the text.

@@ -85,7 +85,7 @@ func (p *Plan) UserError(err error) error {
 	if !errors.As(err, &m) || p.source == nil {
 		return err
 	}
-	text := p.source.rename(m.Text)
+	text := plainText(p.source.rename(m.Text))
 	offset := p.source.userOffset(m.Offset)
 	missing := m.Name
 	if found := missingColumn.FindStringSubmatch(m.Text); found != nil {
@@ -94,8 +94,16 @@ func (p *Plan) UserError(err error) error {
 	if missing != "" && (m.Subtype == "COLUMN_NOT_FOUND" || missing != m.Name) {
 		text = "unknown column " + joinName([]string{missing}) + nearestList(p.source.nearestColumns(missing))
 	}
-	text, _, _ = strings.Cut(text, "\n")
 	return userFault(err, p.source.text, offset, text)
+}
+
+// plainText returns the first line of a message of the engine, without advice that cannot be followed here.
+func plainText(message string) string {
+	if strings.HasPrefix(message, "Max expression depth limit") {
+		return "the statement is nested too deeply"
+	}
+	line, _, _ := strings.Cut(message, "\n")
+	return line
 }
 
 func userFault(cause error, text string, offset int, message string) error {

@@ -240,11 +240,14 @@ func sameTree(a, b any) bool {
 		if !ok {
 			return false
 		}
-		for _, m := range []map[string]any{x, y} {
-			for key := range m {
-				if key != originalKey && key != "query_location" && !sameTree(x[key], y[key]) {
-					return false
-				}
+		for key := range x {
+			if key != originalKey && key != "query_location" && !sameTree(x[key], y[key]) {
+				return false
+			}
+		}
+		for key, e := range y {
+			if _, ok := x[key]; !ok && key != originalKey && key != "query_location" && e != nil {
+				return false
 			}
 		}
 		return true

@@ -239,6 +239,32 @@ func TestBindIsRepeatable(t *testing.T) {
 	require.Equal(t, first.Tables, again.Tables)
 }
 
+// TestDeepStatements checks that nesting is refused or planned, in time that does not explode with it.
+func TestDeepStatements(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, n := range []int{50, 200, 3000} {
+		for _, sql := range []string{
+			"SELECT 1" + strings.Repeat("+1", n),
+			"SELECT " + strings.Repeat("(", n) + "1" + strings.Repeat(")", n),
+			"SELECT " + strings.Repeat("NOT ", n) + "true",
+			"SELECT " + strings.Repeat("[", n) + "1" + strings.Repeat("]", n),
+			"SELECT " + strings.Repeat("(SELECT ", n) + "1" + strings.Repeat(")", n),
+			strings.Repeat("FROM (", n) + "SELECT 1" + strings.Repeat(")", n),
+			"SELECT " + strings.Repeat("CASE WHEN true THEN ", n) + "1" + strings.Repeat(" END", n),
+			"SELECT 1 FROM nginx WHERE status = 1" + strings.Repeat(" OR status = 2", n),
+			"SELECT 1 FROM nginx WHERE status IN (1" + strings.Repeat(", 2", n) + ")",
+			"SELECT 1 FROM nginx" + strings.Repeat(", nginx", n),
+			"SELECT " + strings.Repeat("lpad(", n) + "'a'" + strings.Repeat(", 1, 'b')", n),
+		} {
+			if _, err := b.plan(t, sql); err != nil {
+				require.Equal(t, fault.Invalid, fault.KindOf(err), "%.60s: %v", sql, err)
+				require.NotContains(t, fault.Message(err), "SET max_expression_depth")
+			}
+		}
+	}
+}
+
 // FuzzPlan checks that no text makes planning panic or fail as a defect of ours, and that what is accepted can be parsed again. That only
 // generated tables are read is checked by Bind itself, whose failure is fault.Internal.
 func FuzzPlan(f *testing.F) {
