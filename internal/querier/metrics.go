@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Segments of another org that a plan held; always 0 unless the catalog is damaged.",
 		}),
 	}
-	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics} {
+	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics, prunedByOrder} {
 		m.segments.WithLabelValues(outcome)
 	}
 	m.statements.WithLabelValues("ok")

@@ -53,7 +53,7 @@ func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
 	rows, err := r.start(ctx)
 	if err != nil {
 		r.release()
-		err = r.userError(err)
+		err = r.explain(ctx, err)
 		r.stats.Took = r.elapsed()
 		q.metrics.observe(r.stats, err)
 		return nil, err

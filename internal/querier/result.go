@@ -53,7 +53,7 @@ func (r *Result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		return batch, nil
 	}
 	if !errors.Is(err, io.EOF) {
-		err = r.run.userError(err)
+		err = r.run.explain(ctx, err)
 	}
 	r.err = err
 	r.finish()

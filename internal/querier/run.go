@@ -2,6 +2,7 @@ package querier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,19 +36,31 @@ func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, r.began.Add(timeout),
-		fault.New(fault.Deadline, "the time limit of a statement, %s, has passed (querier.timeout_secs)", timeout))
+	return context.WithDeadlineCause(ctx, r.began.Add(timeout), &timeoutError{
+		fault.New(fault.Deadline, "the time limit of a statement, %s, has passed (querier.timeout_secs)", timeout),
+	})
 }
 
-func (r *run) elapsed() time.Duration { return time.Since(r.began) }
+// timeoutError tells the statement's own time limit from the caller's.
+type timeoutError struct{ limit *fault.Error }
 
-// userError gives an error of the engine its place in the user's text.
-func (r *run) userError(err error) error {
+func (e *timeoutError) Error() string { return e.limit.Error() }
+func (e *timeoutError) Unwrap() error { return e.limit }
+
+// explain puts an error into the words of the user's statement. ctx is the one of limit: whatever failed because it ended failed
+// because of the time limit.
+func (r *run) explain(ctx context.Context, err error) error {
+	var passed *timeoutError
+	if errors.As(context.Cause(ctx), &passed) && fault.Is(err, fault.Deadline) {
+		return passed.limit
+	}
 	if r.plan == nil {
 		return err
 	}
 	return r.plan.UserError(sqlplanduck.Mistake(err))
 }
+
+func (r *run) elapsed() time.Duration { return time.Since(r.began) }
 
 // release gives back what the statement holds. It is idempotent.
 func (r *run) release() {
@@ -187,6 +200,7 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 		x := known[t.Stream.ID]
 		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Stream.Database])}
 		tables[i].segments = tables[i].prune(s.catalog.Segments, r.stats.PrunedBy)
+		tables[i].cutToTopN(r.stats.PrunedBy)
 	}
 	return tables, nil
 }

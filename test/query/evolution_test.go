@@ -31,7 +31,9 @@ func evolutions() []evolution {
 				{"int", []row{{"id": 2, "v": 0}}},
 				{"other", []row{{"id": 3, "w": 1}, {"id": 4, "v": 2.5}}},
 			},
-			statements: []string{"SELECT id, v FROM s", "SELECT max(v), min(v), sum(v) FROM s", "SELECT id FROM s WHERE v > 0.5", "SELECT id FROM s WHERE v = 0"},
+			statements: []string{
+				"SELECT id, v FROM s", "SELECT max(v), min(v), sum(v) FROM s", "SELECT id FROM s WHERE v > 0.5", "SELECT id FROM s WHERE v = 0",
+			},
 			want: map[string][]string{
 				"SELECT id, v FROM s":                  {"1|0.7", "2|0", "3|(null)", "4|2.5"},
 				"SELECT max(v), min(v), sum(v) FROM s": {"2.5|0|3.2"},
@@ -45,7 +47,9 @@ func evolutions() []evolution {
 				{"small", []row{{"id": 2, "t": 0}}},
 				{"large", []row{{"id": 3, "t": int64(9007199254740993)}}},
 			},
-			statements: []string{"SELECT id, t FROM s", "SELECT max(t) FROM s", "SELECT id FROM s WHERE t > 100", "SELECT id FROM s WHERE t = '9007199254740993'"},
+			statements: []string{
+				"SELECT id, t FROM s", "SELECT max(t) FROM s", "SELECT id FROM s WHERE t > 100", "SELECT id FROM s WHERE t = '9007199254740993'",
+			},
 			want: map[string][]string{
 				"SELECT id, t FROM s":                           {"1|0.7", "2|0", "3|9007199254740993"},
 				"SELECT max(t) FROM s":                          {"9007199254740993"},

@@ -61,9 +61,10 @@ func operators() []string {
 		"SELECT id FROM web WHERE tags IS NOT NULL AND (tags->>1) = '2'",
 		"SELECT a.id, b.id FROM web a JOIN web b ON a.id = b.id + 1 WHERE a.level = 'warn'",
 		"SELECT a.host, count(*) FROM web a LEFT JOIN web b ON a.id = b.late GROUP BY 1",
-		"WITH e AS (SELECT * FROM web WHERE level = 'error') SELECT host, count(*) FROM e GROUP BY 1 UNION ALL SELECT level, count(*) FROM e GROUP BY 1",
-		"WITH RECURSIVE r(id, n) AS (SELECT id, 0 FROM web WHERE id = 3 UNION ALL SELECT w.id, n + 1 FROM web w JOIN r ON w.id = r.id + 5 WHERE n < 20) " +
-			"SELECT * FROM r",
+		"WITH e AS (SELECT * FROM web WHERE level = 'error') SELECT host, count(*) FROM e GROUP BY 1 " +
+			"UNION ALL SELECT level, count(*) FROM e GROUP BY 1",
+		"WITH RECURSIVE r(id, n) AS (SELECT id, 0 FROM web WHERE id = 3 " +
+			"UNION ALL SELECT w.id, n + 1 FROM web w JOIN r ON w.id = r.id + 5 WHERE n < 20) SELECT * FROM r",
 		"SELECT * FROM (PIVOT web ON level IN ('info', 'warn', 'error') USING count(*) GROUP BY host)",
 		"SELECT column_name, min, max, count, null_percentage FROM (SUMMARIZE web)",
 		"SELECT id, row_number() OVER (PARTITION BY host ORDER BY id) AS n, lag(id) OVER (ORDER BY id) AS before FROM web",

@@ -123,8 +123,8 @@ func TestEngineReadsSegments(t *testing.T) {
 		coalesce(mixed, "_v.string.mixed"::BIGINT) = i)`
 	require.Equal(t, []string{"0"}, cells(t, engine, wrong, path))
 	require.Equal(t, []string{"3000|3000"}, cells(t, engine, "SELECT count(*), count(DISTINCT wild) FROM read_parquet($file)", path))
-	require.Equal(t, []string{"5|0|8997"}, cells(t, engine,
-		"SELECT count(*), min(stats_min_value::BIGINT), max(stats_max_value::BIGINT) FROM parquet_metadata($file) WHERE path_in_schema = 'rising'", path))
+	require.Equal(t, []string{"5|0|8997"}, cells(t, engine, "SELECT count(*), min(stats_min_value::BIGINT), max(stats_max_value::BIGINT) "+
+		"FROM parquet_metadata($file) WHERE path_in_schema = 'rising'", path))
 }
 
 // TestStatisticsSpareRowGroups damages the pages of one row group: statements that statistics keep away from it never notice.
