@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,10 +38,18 @@ type Answer struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 	} `json:"columns"`
-	Rows     [][]any                `json:"rows"`
-	Stats    map[string]json.Number `json:"stats"`
-	Warnings []string               `json:"warnings"`
+	Rows     [][]any        `json:"rows"`
+	Stats    map[string]any `json:"stats"`
+	Warnings []string       `json:"warnings"`
+	// Error is what ended the statement after its first rows had been sent; nil when the answer is whole.
+	Error *struct {
+		Code    string `json:"error"`
+		Message string `json:"message"`
+	} `json:"error"`
 }
+
+// ErrNoAnswer is wrapped by the error of a request to which no whole answer came: the server is away, or was killed meanwhile.
+var ErrNoAnswer = errors.New("no answer")
 
 // StatusError is an answer whose status is not 200.
 type StatusError struct{ Response }
@@ -48,7 +57,7 @@ type StatusError struct{ Response }
 // Error returns status and body.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Body) }
 
-// Do sends a request to a path of the server. Pairs are header names and values in turn. An error means that no whole answer came.
+// Do sends a request to a path of the server. Pairs are header names and values in turn. The error wraps ErrNoAnswer.
 func (c Client) Do(ctx context.Context, method, path string, body []byte, pairs ...string) (Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
@@ -63,7 +72,7 @@ func (c Client) Do(ctx context.Context, method, path string, body []byte, pairs 
 	return roundTrip(c.Transport, req)
 }
 
-// Ask runs a SQL statement. An answer other than 200 is a *StatusError.
+// Ask runs a SQL statement. An answer other than 200 is a *StatusError; one that broke off is an error too.
 func (c Client) Ask(ctx context.Context, statement string) (Answer, error) {
 	body, err := json.Marshal(map[string]string{"language": "sql", "statement": statement})
 	if err != nil {
@@ -81,6 +90,9 @@ func (c Client) Ask(ctx context.Context, statement string) (Answer, error) {
 	d.UseNumber()
 	if err := d.Decode(&a); err != nil {
 		return Answer{}, fmt.Errorf("read the answer %q: %w", res.Body, err)
+	}
+	if a.Error != nil {
+		return Answer{}, fmt.Errorf("the answer broke off after %d rows: %s: %s", len(a.Rows), a.Error.Code, a.Error.Message)
 	}
 	return a, nil
 }
@@ -118,26 +130,34 @@ func roundTrip(transport http.RoundTripper, req *http.Request) (Response, error)
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
-		return Response{}, fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)
+		return Response{}, fmt.Errorf("%s %s: %w: %w", req.Method, req.URL.Path, ErrNoAnswer, err)
 	}
 	defer res.Body.Close() //nolint:errcheck // read to its end
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		return Response{}, fmt.Errorf("%s %s: read the answer: %w", req.Method, req.URL.Path, err)
+		return Response{}, fmt.Errorf("%s %s: %w to its end: %w", req.Method, req.URL.Path, ErrNoAnswer, err)
 	}
 	return Response{res.StatusCode, res.Header, body}, nil
 }
 
-// WaitFor calls condition until it returns nil, at most until ctx ends or for a minute; the error then carries the last one.
+// WaitFor calls condition until it returns nil, at most until ctx's deadline, which is in a minute if ctx has none. The error then
+// carries what the last call returned that had time to end.
 func WaitFor(ctx context.Context, condition func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
-		last := condition(ctx)
-		if last == nil {
+		err := condition(ctx)
+		if err == nil {
 			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
 		}
 		select {
 		case <-tick.C:
