@@ -79,10 +79,10 @@ type Segments interface {
 	Commit(ctx context.Context, c Commit) ([]CommitResult, error)
 	// Snapshot returns what a query needs of some datasets, as of one moment.
 	Snapshot(ctx context.Context, q SnapshotQuery) (Snapshot, error)
-	// Replace retires old and adds new in one step (compaction). ErrConflict when any of old is not live any more. The new
+	// Replace retires old and publishes added in one step (compaction). ErrConflict when any of old is not live any more. The new
 	// segments carry no sequence; the dataset's committed sequences stay. A repeat of a call that succeeded succeeds without effect
-	// unless new is empty, so after an unknown outcome the caller repeats before it drops its files.
-	Replace(ctx context.Context, dataset DatasetID, old []SegmentID, new []Segment) error
+	// unless added is empty, so after an unknown outcome the caller repeats before it drops its files.
+	Replace(ctx context.Context, dataset DatasetID, old []SegmentID, added []Segment) error
 	// Expire retires the live segments of a dataset that hold no row at or after before (retention).
 	Expire(ctx context.Context, dataset DatasetID, before time.Time) (int, error)
 	// Datasets lists the datasets of an org that have live segments; of every org when org is empty.

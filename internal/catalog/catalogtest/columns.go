@@ -1,8 +1,6 @@
 package catalogtest
 
 import (
-	"fmt"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -38,7 +36,7 @@ func physical(columns []catalog.Column) (out []string) {
 }
 
 func reserveColumns(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	_, err := f.ReserveColumns(f.ctx, s[1].ID+1000, []string{"a"})
 	require.ErrorIs(f.t, err, catalog.ErrNoStream)
 	require.Empty(f.t, f.reserve(s[0]))
@@ -51,7 +49,7 @@ func reserveColumns(f *fixture) {
 }
 
 func columnsInCase(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	require.Equal(f.t, []string{"userName", "username__2"}, physical(f.reserve(s[0], "userName", "username")))
 	require.Equal(f.t, []string{"userName", "username__2", "USERNAME__3"}, physical(f.reserve(s[0], "USERNAME")))
 	got := f.reserve(s[0], "username__2", "Username__4", "UserName")
@@ -82,8 +80,8 @@ func hostileColumns(f *fixture) {
 }
 
 func publishTypes(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	f.reserve(s[0], "a", "b")
 	f.reserve(s[1], "a")
 	round := func(s catalog.Stream, from uint64, columns map[catalog.ColumnID]signal.TypeSet) catalog.DatasetCommit {
@@ -118,8 +116,8 @@ func publishTypes(f *fixture) {
 }
 
 func publishUnknown(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	f.reserve(s[0], "a")
 	f.reserve(s[1], "a")
 	for name, p := range map[string]catalog.PublishedColumns{
@@ -132,7 +130,7 @@ func publishUnknown(f *fixture) {
 		part.Columns = []catalog.PublishedColumns{p}
 		_, err := f.Commit(f.ctx, catalog.Commit{Node: "n", Epoch: epoch, Datasets: []catalog.DatasetCommit{f.part(s[1], 0, 1), part}})
 		require.True(f.t, fault.Is(err, fault.Invalid), "%s: %v", name, err)
-		require.Empty(f.t, f.live(s[0], s[1]), fmt.Sprintf("%s: the round failed as a whole", name))
+		require.Empty(f.t, f.live(s[0], s[1]), "%s: the round failed as a whole", name)
 	}
 }
 

@@ -24,8 +24,8 @@ func commitCases() []testCase {
 }
 
 func commitVisible(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	require.EqualValues(f.t, 0, f.version(s[0]))
 	part := catalog.DatasetCommit{Dataset: s[0].Dataset, From: 0, To: 1<<63 - 1, Segments: f.segments(s[0], 2)}
 	require.Equal(f.t, []catalog.CommitResult{{Outcome: catalog.Committed, Current: 1<<63 - 1}}, f.commit("n", epoch, part))
@@ -51,7 +51,7 @@ func commitVisible(f *fixture) {
 
 func commitMixed(f *fixture) {
 	ok, repeated, stale, fenced := f.logs(acme, "ok"), f.logs(acme, "repeated"), f.logs(acme, "stale"), f.logs(acme, "fenced")
-	old, later := f.start("n"), f.start("n")
+	old, later := f.start(), f.start()
 	again := f.publish("n", old, repeated, 0, 4)
 	f.publish("n", old, stale, 0, 4)
 	f.publish("n", old, fenced, 0, 3)
@@ -76,8 +76,8 @@ func commitMixed(f *fixture) {
 }
 
 func commitFence(f *fixture) {
-	s := f.both("s")
-	old, later := f.start("n"), f.start("n")
+	s := f.both()
+	old, later := f.start(), f.start()
 	f.publish("n", old, s[0], 0, 1)
 	f.publish("n", later, s[0], 0, 1)
 	require.Equal(f.t, catalog.Fenced, f.commit("n", old, f.part(s[0], 1, 2))[0].Outcome)
@@ -89,9 +89,9 @@ func commitFence(f *fixture) {
 
 func commitReplayed(f *fixture) {
 	s := f.logs(acme, "s")
-	old := f.start("n")
+	old := f.start()
 	f.publish("n", old, s, 0, 5)
-	later := f.start("n")
+	later := f.start()
 	f.publish("n", old, s, 5, 8) // replayed rows keep their epoch and sequence
 	f.publish("n", later, s, 0, 1)
 	snap := f.snapshot(s)
@@ -99,8 +99,8 @@ func commitReplayed(f *fixture) {
 }
 
 func commitEmptyRange(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	require.Equal(f.t, catalog.Committed, f.commit("n", epoch, catalog.DatasetCommit{Dataset: s[0].Dataset, From: 0, To: 3})[0].Outcome)
 	require.Empty(f.t, f.live(s[0]))
 	require.EqualValues(f.t, 3, f.snapshot(s[0]).Committed[s[0].Dataset][catalog.WriterKey{Node: "n", Epoch: epoch}])
@@ -109,8 +109,8 @@ func commitEmptyRange(f *fixture) {
 }
 
 func commitRepeat(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	p := f.publish("n", epoch, s[0], 0, 5)
 	for range 3 {
 		require.Equal(f.t, []catalog.CommitResult{{Outcome: catalog.Repeated, Current: 5}}, f.commit("n", epoch, p))
@@ -125,8 +125,8 @@ func commitRepeat(f *fixture) {
 }
 
 func commitInvalid(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	edit := func(change func(p *catalog.DatasetCommit)) []catalog.DatasetCommit {
 		p := f.part(s[0], 0, 1)
 		change(&p)
@@ -150,8 +150,8 @@ func commitInvalid(f *fixture) {
 }
 
 func commitUsedNumber(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	first := f.publish("n", epoch, s[0], 0, 1)
 	number, key := f.part(s[1], 0, 1), f.part(s[1], 0, 1)
 	number.Segments[0].ID = first.Segments[0].ID
@@ -166,7 +166,7 @@ func commitUsedNumber(f *fixture) {
 
 func commitWide(f *fixture) {
 	const n = 200
-	epoch := f.start("n")
+	epoch := f.start()
 	var streams []catalog.Stream
 	var parts []catalog.DatasetCommit
 	for i := range n {

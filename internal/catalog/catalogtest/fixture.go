@@ -40,10 +40,10 @@ func (f *fixture) logs(org tenant.ID, name string) catalog.Stream {
 	return f.ensure(signal.Stream{Org: org, Database: signal.DefaultDatabase, Signal: signal.Logs, Name: name})[0]
 }
 
-// both returns streams of one name in both orgs.
-func (f *fixture) both(name string) [2]catalog.Stream {
+// both returns the stream s of both orgs.
+func (f *fixture) both() [2]catalog.Stream {
 	f.t.Helper()
-	return [2]catalog.Stream{f.logs(acme, name), f.logs(other, name)}
+	return [2]catalog.Stream{f.logs(acme, "s"), f.logs(other, "s")}
 }
 
 func (f *fixture) ensure(streams ...signal.Stream) []catalog.Stream {
@@ -53,9 +53,10 @@ func (f *fixture) ensure(streams ...signal.Stream) []catalog.Stream {
 	return out
 }
 
-func (f *fixture) start(node string) int64 {
+// start starts an epoch of node n.
+func (f *fixture) start() int64 {
 	f.t.Helper()
-	w, err := f.StartWriter(f.ctx, node, node+":1")
+	w, err := f.StartWriter(f.ctx, "n", "n:1")
 	require.NoError(f.t, err)
 	return w.Epoch
 }
@@ -182,5 +183,3 @@ func together(n int, do func(i int)) {
 	close(begin)
 	wait.Wait()
 }
-
-func ptr[T any](v T) *T { return &v }

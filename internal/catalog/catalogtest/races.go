@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +30,7 @@ func raceCases() []testCase {
 // raceCommitters: writers of different nodes never get in each other's way, and the outcome is as if they came one by one.
 func raceCommitters(f *fixture) {
 	const writers, rounds = 16, 4
-	s := f.both("s")
+	s := f.both()
 	together(writers, func(i int) {
 		node := fmt.Sprintf("n%d", i)
 		w, err := f.StartWriter(f.ctx, node, "")
@@ -63,8 +62,8 @@ func raceCommitters(f *fixture) {
 // raceOneRange: of several commits of one range, with files of their own, one is published.
 func raceOneRange(f *fixture) {
 	const n = 8
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	var published atomic.Int64
 	parts := make([]catalog.DatasetCommit, n)
 	for i := range parts {
@@ -87,8 +86,8 @@ func raceOneRange(f *fixture) {
 
 // raceFence: once the later epoch has committed the older one never does.
 func raceFence(f *fixture) {
-	s := f.both("s")
-	old, later := f.start("n"), f.start("n")
+	s := f.both()
+	old, later := f.start(), f.start()
 	var fenced atomic.Bool
 	together(2, func(i int) {
 		epoch := []int64{old, later}[i]
@@ -121,103 +120,6 @@ func raceFence(f *fixture) {
 		rows += sequence
 	}
 	require.Len(f.t, snap.Segments, int(rows))
-}
-
-// raceReplace: segments carry a numbered row each; whatever wins, each row is in exactly one live segment or was expired with it.
-func raceReplace(f *fixture) {
-	const rows, compactors = 24, 4
-	s := f.both("s")
-	epoch := f.start("n")
-	rowsOf := newLedger()
-	for i := range uint64(rows) {
-		p := f.publish("n", epoch, s[0], i, i+1)
-		rowsOf.set(p.Segments[0].ID, []uint64{i})
-	}
-	together(compactors+1, func(i int) {
-		if i == compactors {
-			commitMore(f, s[0], epoch, rows, rowsOf)
-			return
-		}
-		for range 6 {
-			compactOnce(f, s[0], i, rowsOf)
-		}
-	})
-	var got []uint64
-	for _, id := range f.live(s[0]) {
-		got = append(got, rowsOf.get(id)...)
-	}
-	slices.Sort(got)
-	want := make([]uint64, rows+6)
-	for i := range want {
-		want[i] = uint64(i)
-	}
-	require.Equal(f.t, want, got, "no row is lost and none doubled")
-}
-
-func commitMore(f *fixture, s catalog.Stream, epoch int64, from uint64, rowsOf *ledger) {
-	for r := from; r < from+6; r++ {
-		segments, err := newSegments(f.ctx, f.Catalog, s, 1)
-		if err != nil {
-			f.t.Error(err)
-			return
-		}
-		rowsOf.set(segments[0].ID, []uint64{r})
-		part := catalog.DatasetCommit{Dataset: s.Dataset, From: r, To: r + 1, Segments: segments}
-		results, err := f.Commit(f.ctx, catalog.Commit{Node: "n", Epoch: epoch, Datasets: []catalog.DatasetCommit{part}})
-		if err != nil || results[0].Outcome != catalog.Committed {
-			f.t.Errorf("commit row %d: %v %v", r, results, err)
-		}
-	}
-}
-
-// compactOnce merges two live segments and repeats the call, as after an unknown outcome.
-func compactOnce(f *fixture, s catalog.Stream, worker int, rowsOf *ledger) {
-	snap, err := f.Snapshot(f.ctx, all(s))
-	if err != nil || len(snap.Segments) < 2 {
-		f.t.Errorf("plan: %d segments, %v", len(snap.Segments), err)
-		return
-	}
-	at := worker % (len(snap.Segments) - 1)
-	old := ids(snap.Segments[at : at+2])
-	merged, err := newSegments(f.ctx, f.Catalog, s, 1)
-	if err != nil {
-		f.t.Error(err)
-		return
-	}
-	rowsOf.set(merged[0].ID, append(rowsOf.get(old[0]), rowsOf.get(old[1])...))
-	err = f.Replace(f.ctx, s.Dataset, old, merged)
-	if err != nil && !errors.Is(err, catalog.ErrConflict) {
-		f.t.Error(err)
-	}
-	if again := f.Replace(f.ctx, s.Dataset, old, merged); (err == nil) != (again == nil) {
-		f.t.Errorf("the repeat says %v, the call %v", again, err)
-	}
-}
-
-// ledger tells which rows a segment holds.
-type ledger struct {
-	mu struct {
-		sync.Mutex
-		rows map[catalog.SegmentID][]uint64
-	}
-}
-
-func newLedger() *ledger {
-	l := &ledger{}
-	l.mu.rows = make(map[catalog.SegmentID][]uint64)
-	return l
-}
-
-func (l *ledger) set(id catalog.SegmentID, rows []uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mu.rows[id] = rows
-}
-
-func (l *ledger) get(id catalog.SegmentID) []uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.mu.rows[id])
 }
 
 // raceOrders: rounds that name the same datasets in different orders all succeed (no deadlock reaches the caller).
@@ -265,7 +167,7 @@ func raceOrders(f *fixture) {
 // is its committed sequence, and no segment is missing below it.
 func raceSnapshot(f *fixture) {
 	const writers, rounds = 4, 12
-	s := f.both("s")
+	s := f.both()
 	var running atomic.Int64
 	running.Store(writers)
 	together(writers+2, func(i int) {
@@ -363,7 +265,7 @@ func raceStreams(f *fixture) {
 
 // raceColumns: callers that reserve names differing in case at once agree on ids and physical names.
 func raceColumns(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	names := []string{"user", "User", "USER", "uSer", "x"}
 	together(12, func(i int) {
 		k := i % len(names)
@@ -382,7 +284,7 @@ func raceColumns(f *fixture) {
 // raceDrop: a commit that races with the drop of its database is either retired with it or answered Gone.
 func raceDrop(f *fixture) {
 	const attempts = 6
-	epoch := f.start("n")
+	epoch := f.start()
 	for n := range attempts {
 		name := fmt.Sprintf("d%d", n)
 		f.create(name)
@@ -415,6 +317,4 @@ func raceDrop(f *fixture) {
 		require.NoError(f.t, err)
 		require.Equal(f.t, outcome == catalog.Committed, known[part.Segments[0].Key], "outcome %d", outcome)
 	}
-	_, err := f.Retired(f.ctx, time.Now(), 1)
-	require.NoError(f.t, err)
 }

@@ -24,8 +24,8 @@ func segmentCases() []testCase {
 }
 
 func replaceSwaps(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	a, b, c := f.publish("n", epoch, s[0], 0, 1), f.publish("n", epoch, s[0], 1, 2), f.publish("n", epoch, s[0], 2, 3)
 	before := f.snapshot(s[0])
 	merged := f.segments(s[0], 1)
@@ -44,8 +44,8 @@ func replaceSwaps(f *fixture) {
 }
 
 func replaceConflict(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	a, b, foreign := f.publish("n", epoch, s[0], 0, 1), f.publish("n", epoch, s[0], 1, 2), f.publish("n", epoch, s[1], 0, 1)
 	first := f.segments(s[0], 1)
 	require.NoError(f.t, f.Replace(f.ctx, s[0].Dataset, ids(a.Segments), first))
@@ -69,8 +69,8 @@ func replaceConflict(f *fixture) {
 }
 
 func replaceRepeat(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	a, b := f.publish("n", epoch, s[0], 0, 1), f.publish("n", epoch, s[0], 1, 2)
 	old := append(ids(a.Segments), ids(b.Segments)...)
 	merged := f.segments(s[0], 2)
@@ -86,8 +86,8 @@ func replaceRepeat(f *fixture) {
 }
 
 func replaceInvalid(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	a := f.publish("n", epoch, s[0], 0, 1)
 	wrongOrg := f.segments(s[0], 1)
 	wrongOrg[0].Org = other
@@ -102,8 +102,8 @@ func replaceInvalid(f *fixture) {
 }
 
 func expire(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	parts := [2]catalog.DatasetCommit{f.part(s[0], 0, 1), f.part(s[1], 0, 1)}
 	for i := range parts {
 		parts[i].Segments = f.segments(s[i], 3)
@@ -133,8 +133,8 @@ func expire(f *fixture) {
 }
 
 func retiredForget(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	var want []catalog.SegmentID
 	for i := range uint64(4) {
 		p := f.publish("n", epoch, s[i%2], i/2, i/2+1)
@@ -168,9 +168,9 @@ func retiredForget(f *fixture) {
 }
 
 func datasets(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	f.logs(acme, "without segments")
-	epoch := f.start("n")
+	epoch := f.start()
 	f.publish("n", epoch, s[0], 0, 1)
 	f.publish("n", epoch, s[1], 0, 1)
 	list := func(query func() ([]catalog.Dataset, error)) (out []catalog.DatasetID) {
@@ -179,7 +179,7 @@ func datasets(f *fixture) {
 		for _, d := range sets {
 			require.NotNil(f.t, d.Options)
 			require.Equal(f.t, "s", d.Name)
-			require.EqualValues(f.t, f.version(catalog.Stream{Dataset: d.ID}), d.Version)
+			require.Equal(f.t, f.version(catalog.Stream{Dataset: d.ID}), d.Version)
 			out = append(out, d.ID)
 		}
 		return out
@@ -193,8 +193,8 @@ func datasets(f *fixture) {
 }
 
 func knownObjects(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	live, old, gone := f.publish("n", epoch, s[0], 0, 1), f.part(s[1], 0, 1), f.publish("n", epoch, s[0], 1, 2)
 	old.Segments[0].IndexKey = ""
 	f.commit("n", epoch, old)

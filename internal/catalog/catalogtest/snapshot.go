@@ -19,8 +19,8 @@ func snapshotCases() []testCase {
 }
 
 func snapshotBounds(f *fixture) {
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	p := f.part(s[0], 0, 1)
 	p.Segments[0].MinTime, p.Segments[0].MaxTime = -100, 200
 	f.commit("n", epoch, p, f.part(s[1], 0, 1))
@@ -48,9 +48,9 @@ func snapshotBounds(f *fixture) {
 }
 
 func snapshotOrder(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	third := f.logs(acme, "third")
-	epoch := f.start("n")
+	epoch := f.start()
 	parts := []catalog.DatasetCommit{f.part(third, 0, 1), f.part(s[1], 0, 1), f.part(s[0], 0, 1)}
 	times := []int64{5, -7, 5, 0}
 	for i, stream := range []catalog.Stream{third, s[1], s[0]} {
@@ -75,7 +75,7 @@ func snapshotOrder(f *fixture) {
 }
 
 func snapshotUnknown(f *fixture) {
-	s := f.both("s")
+	s := f.both()
 	snap := f.snapshot(catalog.Stream{ID: s[1].ID + 1000, Dataset: s[1].Dataset + 1000})
 	require.Equal(f.t, catalog.Snapshot{
 		Columns:   map[catalog.StreamID][]catalog.Column{},
@@ -89,8 +89,8 @@ func snapshotUnknown(f *fixture) {
 
 func snapshotLarge(f *fixture) {
 	const n, hours = 10_000, 100
-	s := f.both("s")
-	epoch := f.start("n")
+	s := f.both()
+	epoch := f.start()
 	parts := []catalog.DatasetCommit{{Dataset: s[0].Dataset, To: n, Segments: f.segments(s[0], n)}, f.part(s[1], 0, 1)}
 	for i := range parts[0].Segments {
 		g := &parts[0].Segments[i]

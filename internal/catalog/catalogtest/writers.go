@@ -71,15 +71,15 @@ func epochsAscend(f *fixture) {
 	})
 	require.Len(f.t, slices.Compact(sorted(seen)), starters*starts)
 	require.Positive(f.t, seen[0])
-	require.Greater(f.t, f.start("n"), seen[len(seen)-1])
+	require.Greater(f.t, f.start(), seen[len(seen)-1])
 }
 
 func adoptForeignEpoch(f *fixture) {
-	first := f.start("n")
+	first := f.start()
 	require.NoError(f.t, f.AdoptWriter(f.ctx, "n", first+100, ""))
-	require.Greater(f.t, f.start("n"), first+100)
+	require.Greater(f.t, f.start(), first+100)
 	require.NoError(f.t, f.AdoptWriter(f.ctx, "n", first, ""))
-	require.Greater(f.t, f.start("n"), first+101)
+	require.Greater(f.t, f.start(), first+101)
 }
 
 func segmentNumbers(f *fixture) {

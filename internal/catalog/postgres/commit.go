@@ -78,7 +78,7 @@ func publish(ctx context.Context, db conn, round *catalog.Commit, results []cata
 			continue
 		}
 		d := &round.Datasets[i]
-		datasets, sequences = append(datasets, d.Dataset), append(sequences, int64(d.To)) //nolint:gosec // CheckCommit bounds it
+		datasets, sequences = append(datasets, d.Dataset), append(sequences, int64(d.To))
 		if err := queueSegments(b, d.Segments); err != nil {
 			return err
 		}

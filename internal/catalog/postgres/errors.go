@@ -31,8 +31,7 @@ const retryAfter = 2 * time.Second
 
 // isPassing reports whether an operation of which nothing was committed may succeed when tried again.
 func isPassing(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == serializationFailure || e.Code == deadlockDetected || isShutdown(e.Code)
 	}
 	return isLost(err)
@@ -63,8 +62,7 @@ func isClosedConn(err error) bool { return strings.Contains(err.Error(), "conn c
 
 // wasRefused reports whether the server itself said that it did not commit.
 func wasRefused(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return !isShutdown(e.Code)
 	}
 	return errors.Is(err, pgx.ErrTxCommitRollback) || pgconn.SafeToRetry(err)
@@ -72,15 +70,14 @@ func wasRefused(err error) bool {
 
 // asFault gives the driver's errors a kind. Errors that have one stay as they are.
 func asFault(ctx context.Context, err error) error {
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*fault.Error](err); known {
 		return err
 	}
 	if cause := ctx.Err(); cause != nil {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		if isLost(err) || errors.Is(err, context.DeadlineExceeded) { // the caller's context is not done, so it is operationLimit
 			return unavailable(err)
 		}

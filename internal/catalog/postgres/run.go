@@ -75,7 +75,7 @@ func (c *Catalog) inTx(ctx context.Context, o pgx.TxOptions, do func(ctx context
 // retry runs an operation until it succeeds or fails for a reason that does not pass, gives its error a kind and logs what an
 // operator should see.
 func (c *Catalog) retry(ctx context.Context, operation string, run func(ctx context.Context) (unknown bool, err error)) error {
-	start := time.Now()
+	start := time.Now() //nolint:forbidigo // measured, nothing is decided by it
 	limited, cancel := context.WithTimeout(ctx, operationLimit)
 	defer cancel()
 	pause := firstPause
@@ -83,7 +83,7 @@ func (c *Catalog) retry(ctx context.Context, operation string, run func(ctx cont
 		unknown, err := run(limited)
 		if err != nil && !unknown && attempt < attempts && isPassing(err) && limited.Err() == nil {
 			c.log.DebugContext(ctx, "catalog operation tried again", "operation", operation, "attempt", attempt, "error", err)
-			if sleep(limited, pause/2+rand.N(pause)) == nil { //nolint:gosec // jitter
+			if sleep(limited, pause/2+rand.N(pause)) == nil {
 				pause *= 2
 				continue
 			}
@@ -91,12 +91,12 @@ func (c *Catalog) retry(ctx context.Context, operation string, run func(ctx cont
 		if unknown {
 			err = fault.Wrap(fault.Unavailable, err, "the connection to the catalog was lost; the outcome is unknown").After(time.Second)
 		}
-		return c.report(ctx, operation, time.Since(start), err)
+		return c.report(ctx, operation, time.Since(start), err) //nolint:forbidigo // measured, nothing is decided by it
 	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(d) //nolint:forbidigo // a pause; nothing is decided by it
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -142,9 +142,9 @@ func inTx(ctx context.Context, db *sql.DB, o *sql.TxOptions, do func(tx *sql.Tx)
 
 // observe runs an operation, gives its error a kind and logs it when it was slow or the engine failed it.
 func (c *Catalog) observe(ctx context.Context, operation string, run func() error) error {
-	start := time.Now()
+	start := c.clock.Now()
 	err := run()
-	took := time.Since(start)
+	took := c.clock.Now().Sub(start)
 	if err == nil {
 		if took > slow {
 			c.log.WarnContext(ctx, "slow catalog operation", "operation", operation, "duration", took)

@@ -13,8 +13,7 @@ import (
 
 // asFault gives the driver's errors a kind. Errors that have one stay as they are.
 func asFault(ctx context.Context, err error) error {
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*fault.Error](err); known {
 		return err
 	}
 	if cause := ctx.Err(); cause != nil {

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"os"
@@ -92,7 +93,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 func TestOpenRefusesWhatIsNoCatalog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	require.NoError(t, os.WriteFile(path, []byte("this is not a database, and long enough to be looked at as one............................"), 0o600))
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 20), 0o600))
 	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
 	require.True(t, fault.Is(err, fault.Corrupt), err)
 	_, err = sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "none", "catalog.db")})
