@@ -44,7 +44,7 @@ func ParseAccept(accept string) (Format, error) {
 	if strings.TrimSpace(accept) == "" {
 		return JSON, nil
 	}
-	for _, part := range strings.Split(accept, ",") {
+	for part := range strings.SplitSeq(accept, ",") {
 		media, _, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue

@@ -35,7 +35,8 @@ func newJSON(w io.Writer, s *arrow.Schema) *jsonEncoder {
 }
 
 func (e *jsonEncoder) begin() error {
-	b := append(e.buf[:0], `{"columns":[`...)
+	b := e.buf[:0]
+	b = append(b, `{"columns":[`...)
 	for i, name := range e.names {
 		if i > 0 {
 			b = append(b, ',')
@@ -74,7 +75,8 @@ func (e *jsonEncoder) end(meta Meta) error {
 	if err != nil {
 		return err
 	}
-	b := append(e.buf[:0], "\n],"...)
+	b := e.buf[:0]
+	b = append(b, "\n],"...)
 	b = append(b, rest[1:]...)
 	return e.flush(append(b, '\n'))
 }
@@ -114,7 +116,8 @@ func (e *ndjsonEncoder) end(meta Meta) error {
 	if err != nil {
 		return err
 	}
-	b := append(e.buf[:0], `{"_meta":`...)
+	b := e.buf[:0]
+	b = append(b, `{"_meta":`...)
 	b = append(b, rest...)
 	return e.flush(append(b, '}', '\n'))
 }

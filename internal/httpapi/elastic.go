@@ -29,9 +29,12 @@ func (a *api) elastic(r chi.Router) {
 			"features": map[string]any{"ilm": map[string]any{"available": false, "enabled": false}},
 		}))
 		r.Get(prefix+"/_cluster/health", a.probe(map[string]any{"cluster_name": "millstream", "status": "green", "timed_out": false}))
-		r.Get(prefix+"/_nodes/*", a.probe(map[string]any{"_nodes": map[string]any{"total": 1, "successful": 1, "failed": 0}, "nodes": map[string]any{}}))
+		r.Get(prefix+"/_nodes/*", a.probe(map[string]any{
+			"_nodes": map[string]any{"total": 1, "successful": 1, "failed": 0}, "nodes": map[string]any{},
+		}))
 		for _, path := range []string{
-			"/_template/*", "/_index_template/*", "/_component_template/*", "/_ilm/policy/*", "/_ingest/pipeline/*", "/_data_stream/*", "/_alias/*",
+			"/_template/*", "/_index_template/*", "/_component_template/*", "/_ilm/policy/*", "/_ingest/pipeline/*", "/_data_stream/*",
+			"/_alias/*",
 		} {
 			r.Get(prefix+path, a.probe(map[string]any{}))
 			r.Head(prefix+path, a.probe(map[string]any{}))

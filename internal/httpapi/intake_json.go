@@ -49,8 +49,7 @@ func (a *api) json(w http.ResponseWriter, r *http.Request) {
 
 // jsonFailed answers a request that ended early: the error, and what of the request is stored.
 func (a *api) jsonFailed(w http.ResponseWriter, r *http.Request, result wire.Result, err error) {
-	var partial *ingress.PartialError
-	if !errors.As(err, &partial) {
+	if _, ok := errors.AsType[*ingress.PartialError](err); !ok {
 		writeError(w, r, err)
 		return
 	}

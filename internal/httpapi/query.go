@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -155,7 +154,8 @@ func decodeQuery(parameters url.Values, data []byte) (queryBody, error) {
 // formQuery reads the parameters of a GET or of a form.
 func formQuery(v url.Values) (queryBody, error) {
 	var body queryBody
-	if err := checkParameters(v, "language", "statement", "query", "sql", "database", "db", "start", "end", "step", "limit", "format"); err != nil {
+	err := checkParameters(v, "language", "statement", "query", "sql", "database", "db", "start", "end", "step", "limit", "format")
+	if err != nil {
 		return body, err
 	}
 	first := func(names ...string) string {
@@ -287,7 +287,7 @@ func parseOffset(s string) (time.Duration, error) {
 		unit = 7 * 24 * time.Hour
 	default:
 		if s[0] != '-' && s[0] != '+' {
-			return 0, fmt.Errorf("no sign")
+			return 0, errors.New("no sign")
 		}
 		return time.ParseDuration(s)
 	}

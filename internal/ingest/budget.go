@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/millstream/millstream/internal/clock"
 )
 
 // maxMemoryWait bounds how long a write waits for room in the buffers before it is refused.
@@ -11,8 +13,9 @@ const maxMemoryWait = 10 * time.Second
 
 // budget counts the bytes of all buffers against their bound.
 type budget struct {
-	max int64
-	mu  *budgetState
+	max   int64
+	clock clock.Clock
+	mu    *budgetState
 }
 
 type budgetState struct {
@@ -21,8 +24,8 @@ type budgetState struct {
 	freed chan struct{} // closed and replaced when bytes are released
 }
 
-func newBudget(limit int64) budget {
-	return budget{max: limit, mu: &budgetState{freed: make(chan struct{})}}
+func newBudget(limit int64, c clock.Clock) budget {
+	return budget{max: limit, clock: c, mu: &budgetState{freed: make(chan struct{})}}
 }
 
 // acquire charges n bytes. Above the bound it calls kick and waits for releases, at most maxMemoryWait, then returns ErrMemory. A
@@ -40,9 +43,7 @@ func (m budget) acquire(ctx context.Context, n int64, kick func()) error {
 		m.mu.Unlock()
 		kick()
 		if timeout == nil {
-			timer := time.NewTimer(maxMemoryWait)
-			defer timer.Stop()
-			timeout = timer.C
+			timeout = m.clock.After(maxMemoryWait)
 		}
 		select {
 		case <-freed:

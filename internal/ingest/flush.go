@@ -159,11 +159,13 @@ func (g *Ingest) round(ctx context.Context, buffers []*buffer) (advanced bool, e
 	started := g.deps.Clock.Now()
 	var parts []*shipment
 	var errs []error
-	for _, b := range buffers {
-		if !b.flushing.TryLock() {
-			continue // another caller flushes it
+	locked := lockFree(buffers)
+	defer func() {
+		for _, b := range locked {
+			b.flushing.Unlock()
 		}
-		defer b.flushing.Unlock()
+	}()
+	for _, b := range locked {
 		s, err := g.ship(ctx, b)
 		if err != nil {
 			errs = append(errs, err)
@@ -192,6 +194,17 @@ func (g *Ingest) round(ctx context.Context, buffers []*buffer) (advanced bool, e
 	}
 	g.metrics.flushSeconds.Observe(g.deps.Clock.Now().Sub(started).Seconds())
 	return true, errors.Join(errs...)
+}
+
+// lockFree locks the buffers that no other caller is flushing and returns them.
+func lockFree(buffers []*buffer) []*buffer {
+	var locked []*buffer
+	for _, b := range buffers {
+		if b.flushing.TryLock() {
+			locked = append(locked, b)
+		}
+	}
+	return locked
 }
 
 // commit publishes the shipments, asking again when the answer was lost: the repeat of a range is harmless.
@@ -231,12 +244,12 @@ func (g *Ingest) settle(ctx context.Context, s *shipment, r catalog.CommitResult
 		g.release(b, r.Current)
 	case catalog.Fenced:
 		g.deps.Logger.Error("dataset is fenced: another process with this node.id has committed to it; its rows stay in the log",
-			"key", b.key.String(), "stream", b.dataset.Stream.String())
+			"key", b.key.String(), "stream", b.dataset.String())
 		g.discard(ctx, s)
 		g.memory.release(b.fence())
 		g.metrics.fenced.Inc()
 	case catalog.Gone:
-		g.deps.Logger.Warn("dataset was dropped, its rows go with it", "key", b.key.String(), "stream", b.dataset.Stream.String())
+		g.deps.Logger.Warn("dataset was dropped, its rows go with it", "key", b.key.String(), "stream", b.dataset.String())
 		g.discard(ctx, s)
 		g.names.forget(catalog.DatasetID(b.key.Dataset))
 		g.release(b, s.commit.To)
@@ -265,7 +278,7 @@ func (g *Ingest) moveAside(ctx context.Context) {
 			continue
 		}
 		if err := g.log.MoveAside(ctx, k.Key); err != nil {
-			g.deps.Logger.Warn("records not moved out of the log", "key", k.Key.String(), "error", err)
+			g.deps.Logger.Warn("records not moved out of the log", "key", k.String(), "error", err)
 		}
 	}
 }

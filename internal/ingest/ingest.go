@@ -62,7 +62,7 @@ func New(opts Options, deps Deps) *Ingest {
 	g := &Ingest{opts: opts.withDefaults(), deps: deps.withDefaults(), kick: make(chan struct{}, 1)}
 	g.metrics = newMetrics(g.deps.Registerer, g)
 	g.names = newNames(g.deps.Catalog)
-	g.memory = newBudget(g.opts.BufferMemoryMax)
+	g.memory = newBudget(g.opts.BufferMemoryMax, g.deps.Clock)
 	g.mu.buffers = make(map[wal.Key]*buffer)
 	g.mu.older = make(map[catalog.WriterKey]struct{})
 	g.progress.Store(&Progress{})

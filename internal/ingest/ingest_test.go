@@ -34,11 +34,13 @@ type store struct {
 type tester interface {
 	require.TestingT
 	Helper()
+	Cleanup(func())
 }
 
 func newStore(t tester, dir string) *store {
 	c, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(dir, "catalog.db")})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return &store{catalog: c, objects: faultstore.New(objstore.NewMemory(clock.System{}), 1), dir: dir}
 }
 
@@ -123,7 +125,6 @@ func (s *store) look(t tester, g *ingest.Ingest, of signal.Stream) picture {
 func TestRowsAreVisibleFreshAndFlushed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	g := s.open(t)
 	write(t, g, batch(stream("a"), 0, 10))
 	write(t, g, batch(stream("a"), 10, 5))
@@ -152,7 +153,6 @@ func TestRowsAreVisibleFreshAndFlushed(t *testing.T) {
 func TestRowsOfACrashedProcessComeBackOnce(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	first := s.open(t)
 	write(t, first, batch(stream("a"), 0, 10))
 	require.NoError(t, first.Flush(t.Context()))
@@ -180,7 +180,6 @@ func TestRowsOfACrashedProcessComeBackOnce(t *testing.T) {
 func TestReplayStaysWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	first := s.open(t)
 	for i := range 50 {
 		write(t, first, batch(stream("a"), i*1000, 1000))
@@ -198,7 +197,6 @@ func TestReplayStaysWithinItsMemory(t *testing.T) {
 func TestFailingObjectStoreLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	g := s.open(t)
 	write(t, g, batch(stream("a"), 0, 10))
 	s.objects.Set(faultstore.Rule{Op: faultstore.Put, Err: faultstore.ErrInjected})
@@ -214,7 +212,6 @@ func TestASecondProcessOfTheNodeFencesTheFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := newStore(t, dir)
-	defer s.catalog.Close()
 	first := s.open(t)
 	write(t, first, batch(stream("a"), 0, 10))
 	second := s.open(t, func(o *ingest.Options) { o.WAL.Dir = filepath.Join(dir, "other") })
@@ -235,7 +232,6 @@ func TestASecondProcessOfTheNodeFencesTheFirst(t *testing.T) {
 func TestUnknownDatabaseIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	g := s.open(t)
 	unknown := stream("a")
 	unknown.Database = "nope"
@@ -248,7 +244,6 @@ func TestUnknownDatabaseIsNotFound(t *testing.T) {
 func TestColumnsBeyondTheCapOverflow(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	g := s.open(t, func(o *ingest.Options) { o.MaxColumns = 3 })
 	for row := range 2 {
 		b := signal.NewBuilder()
@@ -272,7 +267,6 @@ func TestColumnsBeyondTheCapOverflow(t *testing.T) {
 func TestDroppedDatabaseTakesItsRowsAlong(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	defer s.catalog.Close()
 	g := s.open(t)
 	_, err := s.catalog.CreateDatabase(t.Context(), "t1", "d", nil)
 	require.NoError(t, err)

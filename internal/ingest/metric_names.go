@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -96,12 +97,9 @@ func appendUnknown(list []string, k *knownStream, labels *fastjson.Value) []stri
 				return
 			}
 		}
-		for _, have := range list {
-			if have == string(key) {
-				return
-			}
+		if !slices.Contains(list, string(key)) {
+			list = append(list, string(key))
 		}
-		list = append(list, string(key))
 	})
 	return list
 }

@@ -71,7 +71,7 @@ type Catalog interface {
 
 // Objects is what the component needs of the object store.
 type Objects interface {
-	// PutFile stores the file at path durably under key and may consume the file (rename).
+	// PutFile stores the file at path durably under key. The caller removes the file.
 	PutFile(ctx context.Context, key, path string) error
 	// Delete removes an object; a missing one is no error.
 	Delete(ctx context.Context, key string) error

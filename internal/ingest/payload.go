@@ -43,7 +43,7 @@ func (c *codec) encode(s catalog.Stream, r arrow.RecordBatch) ([]byte, error) {
 	}
 	head := make([]byte, 0, 64+s2.MaxEncodedLen(plain.Len()))
 	head = append(head, payloadVersion)
-	head = binary.AppendUvarint(head, uint64(s.ID)) //nolint:gosec // ids are positive
+	head = binary.AppendUvarint(head, uint64(s.ID))
 	head = append(head, byte(s.Signal))
 	for _, text := range []string{string(s.Org), s.Stream.Database, s.Name} {
 		head = binary.AppendUvarint(head, uint64(len(text)))
@@ -72,14 +72,14 @@ func (c *codec) decode(payload []byte) (decoded, error) {
 	if n <= 0 || len(rest) < n+1 {
 		return d, errShortPayload()
 	}
-	d.id, d.stream.Signal, rest = catalog.StreamID(id), signal.Signal(rest[n]), rest[n+1:] //nolint:gosec // ids are positive
+	d.id, d.stream.Signal, rest = catalog.StreamID(id), signal.Signal(rest[n]), rest[n+1:]
 	var texts [3]string
 	for i := range texts {
 		size, n := binary.Uvarint(rest)
 		if n <= 0 || uint64(len(rest)-n) < size {
 			return d, errShortPayload()
 		}
-		texts[i], rest = string(rest[n:n+int(size)]), rest[n+int(size):] //nolint:gosec // bounded by len(rest)
+		texts[i], rest = string(rest[n:n+int(size)]), rest[n+int(size):]
 	}
 	d.stream.Org, d.stream.Database, d.stream.Name = tenant.ID(texts[0]), texts[1], texts[2]
 	plain, err := s2.Decode(nil, rest)

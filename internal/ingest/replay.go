@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -84,7 +85,7 @@ func (r *replayer) record(ctx context.Context, rec wal.Record) error {
 	if r.memory.pressed() {
 		r.flushAll(ctx)
 		if r.memory.used() > r.memory.max {
-			return fmt.Errorf("replay: the buffers are full and cannot be flushed")
+			return errors.New("the buffers are full and cannot be flushed")
 		}
 	}
 	return nil

@@ -63,9 +63,12 @@ func (g *Ingest) fill(ctx context.Context, s *shipment, records []arrow.RecordBa
 	}
 	types := make(map[catalog.ColumnID]signal.TypeSet)
 	for i, part := range parts {
-		seg, err := g.store(ctx, s.buffer, part, first+catalog.SegmentID(i), columns, types)
+		seg, info, err := g.store(ctx, s.buffer, part, first+catalog.SegmentID(i), columns)
 		if err != nil {
 			return err
+		}
+		for c, t := range info.Types {
+			types[c] |= t
 		}
 		s.commit.Segments = append(s.commit.Segments, seg)
 	}
@@ -99,31 +102,29 @@ func (g *Ingest) layout(ctx context.Context, b *buffer, records []arrow.RecordBa
 }
 
 // store writes one part to a staging file and puts it into the object store.
-func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id catalog.SegmentID, columns columnar.Columns,
-	types map[catalog.ColumnID]signal.TypeSet,
-) (catalog.Segment, error) {
+func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id catalog.SegmentID, columns columnar.Columns) (
+	catalog.Segment, columnar.Info, error,
+) {
 	path := filepath.Join(g.opts.StagingDir, fmt.Sprintf("%016x.parquet", int64(id)))
-	defer os.Remove(path) //nolint:errcheck // PutFile may have moved it; a leftover is removed at the next start
+	defer os.Remove(path) //nolint:errcheck // a leftover is removed at the next start
 	order := columnar.ByTime
 	if b.dataset.Signal == signal.Metrics {
 		order = columnar.BySeries
 	}
-	info, err := columnar.WriteFile(ctx, path, part, columns, columnar.WriteOptions{Segment: id, RowGroupRows: g.opts.RowGroupRows, Sort: order})
+	opts := columnar.WriteOptions{Segment: id, RowGroupRows: g.opts.RowGroupRows, Sort: order}
+	info, err := columnar.WriteFile(ctx, path, part, columns, opts)
 	if err != nil {
-		return catalog.Segment{}, err
-	}
-	for c, t := range info.Types {
-		types[c] |= t
+		return catalog.Segment{}, info, err
 	}
 	key := ObjectKey(b.dataset, part.Partition, id)
 	if err := g.deps.Objects.PutFile(ctx, key, path); err != nil {
-		return catalog.Segment{}, fmt.Errorf("upload segment %d: %w", id, err)
+		return catalog.Segment{}, info, fmt.Errorf("upload segment %d: %w", id, err)
 	}
 	return catalog.Segment{
 		ID: id, Dataset: catalog.DatasetID(b.key.Dataset), Org: b.dataset.Org, Key: key, Bytes: info.Bytes, Rows: info.Rows,
 		MinTime: info.MinTime, MaxTime: info.MaxTime, Partition: part.Partition, Format: info.Format, Checksum: info.Checksum,
 		RowGroups: info.RowGroups, Columns: info.Columns,
-	}, nil
+	}, info, nil
 }
 
 // ObjectKey returns the object key of a segment: org/signal/dataset/partition/number.parquet. Keys begin with the org, since an

@@ -105,7 +105,7 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 	if err != nil {
 		return wire.Result{}, err
 	}
-	defer r.Close() //nolint:errcheck // a reader
+	defer r.Close()
 	return f.run(ctx, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(r, stream, f.options(), emit) })
 }
 
@@ -160,7 +160,7 @@ func (f *Front) run(ctx context.Context, decode func(wire.Emit) (wire.Result, er
 func (f *Front) count(r wire.Result) {
 	for cause, n := range r.Causes {
 		if n > 0 {
-			f.discarded.WithLabelValues(wire.Cause(cause).String()).Add(float64(n)) //nolint:gosec // few causes
+			f.discarded.WithLabelValues(wire.Cause(cause).String()).Add(float64(n))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 	if err != nil {
 		return esbulk.Response{}, err
 	}
-	defer r.Close() //nolint:errcheck // a reader
+	defer r.Close()
 	req := esbulk.Request{Org: t.Org, Database: stream.Database, Index: t.Stream, NewID: func() string { return ulid.Make().String() }}
 	response, err := esbulk.Decode(r, req, f.options(), func(b *signal.Batch) error {
 		defer b.Release()

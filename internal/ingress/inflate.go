@@ -45,7 +45,8 @@ func Inflate(body io.Reader, encoding string, limit, blockLimit int64) (io.ReadC
 		}
 		plain, closer = r, r.Close
 	case "zstd":
-		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecoderLowmem(true))
+		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, corrupt(encoding, err)
 		}
@@ -57,7 +58,8 @@ func Inflate(body io.Reader, encoding string, limit, blockLimit int64) (io.ReadC
 		}
 		plain = r
 	default:
-		return nil, fault.New(fault.Unsupported, "content encoding %.32q is not read here (gzip, deflate, zstd, snappy and identity are)", encoding)
+		return nil, fault.New(fault.Unsupported,
+			"content encoding %.32q is not read here (gzip, deflate, zstd, snappy and identity are)", encoding)
 	}
 	return &inflated{r: plain, close: closer, encoding: encoding, limit: limit}, nil
 }

@@ -17,7 +17,8 @@ import (
 func (f *Front) Loki(ctx context.Context, t Target, contentType, encoding string, body io.Reader) (wire.Result, error) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		return wire.Result{}, fault.New(fault.Invalid, "content type %.64q cannot be read (application/json or application/x-protobuf)", contentType)
+		return wire.Result{}, fault.New(fault.Invalid,
+			"content type %.64q cannot be read (application/json or application/x-protobuf)", contentType)
 	}
 	t.Signal, t.Stream = signal.Logs, orDefault(t.Stream, signal.DefaultLoki)
 	stream, err := t.Check()

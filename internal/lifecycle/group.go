@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -105,8 +106,7 @@ func (g *Group) stop(ctx context.Context, started []*running) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.DrainTimeout)
 	defer cancel()
 	var errs []error
-	for i := len(started) - 1; i >= 0; i-- {
-		r := started[i]
+	for _, r := range slices.Backward(started) {
 		began := time.Now()
 		r.cancel()
 		select {
