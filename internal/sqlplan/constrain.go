@@ -204,8 +204,8 @@ func truncated(e node) (inner node, step time.Duration) {
 	return asNode(children[1]), step
 }
 
-// timeBound learns from _timestamp op value, or from _timestamp cut down by less than step. Bounds are widened to whole microseconds on both
-// sides, because a literal may have digits below them.
+// timeBound learns from _timestamp op value, or from _timestamp cut down by less than step. Bounds are widened to whole microseconds on
+// both sides, because a literal may have digits below them.
 func (b *binder) timeBound(ref int, op Op, value node, step time.Duration) constraints {
 	v, ok := b.eval(value, true)
 	if !ok || !strings.HasPrefix(v.Type, "TIMESTAMP") {
@@ -265,46 +265,45 @@ func (b *binder) learnIn(children []any, sc *scope) constraints {
 	return constraints{ref: c}
 }
 
-// predicate makes a predicate that statistics can be held against, if the engine compares column and value in the column's own type. Values have the
-// types BIGINT, DOUBLE, VARCHAR, BOOLEAN and TIMESTAMP WITH TIME ZONE.
+// predicate makes a predicate that statistics can be held against, if the engine compares column and value in the column's own type.
 func (b *binder) predicate(col *column, op Op, value node) (Predicate, bool) {
-	p := Predicate{Column: col.field, Op: op}
 	v, ok := b.eval(value, col.typ == signal.Timestamp)
 	if !ok {
-		return p, false
+		return Predicate{}, false
 	}
+	if v, ok = inTypeOf(col.typ, v); !ok {
+		return Predicate{}, false
+	}
+	if col.typ == signal.Timestamp {
+		op = looser(op)
+	}
+	return Predicate{Column: col.field, Op: op, Values: []Constant{v}}, true
+}
+
+// inTypeOf returns a constant as the engine reads it beside a column of type t: BIGINT, DOUBLE, VARCHAR, BOOLEAN or TIMESTAMP WITH TIME ZONE. It
+// is false where the engine would rather read the column as something else.
+func inTypeOf(t signal.Type, v Constant) (Constant, bool) {
 	c := typeClass(v.Type)
-	switch col.typ {
+	literal := c == classNumber || c == classText
+	switch t {
 	case signal.Int64:
+		exact := v.Type != "DOUBLE" && v.Type != "FLOAT" && !strings.HasPrefix(v.Type, "DECIMAL")
 		n, err := strconv.ParseInt(v.Text, 10, 64)
-		if c != classNumber && c != classText || v.Type == "DOUBLE" || v.Type == "FLOAT" || strings.HasPrefix(v.Type, "DECIMAL") || err != nil {
-			return p, false
-		}
-		v = Constant{Type: "BIGINT", Text: strconv.FormatInt(n, 10)}
+		return Constant{Type: "BIGINT", Text: strconv.FormatInt(n, 10)}, literal && exact && err == nil
 	case signal.Float64:
 		f, err := strconv.ParseFloat(v.Text, 64)
-		if c != classNumber && c != classText || err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return p, false
-		}
-		v = Constant{Type: "DOUBLE", Text: strconv.FormatFloat(f, 'g', -1, 64)}
+		finite := err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+		// The text of a FLOAT is shorter than its value as a DOUBLE.
+		return Constant{Type: "DOUBLE", Text: strconv.FormatFloat(f, 'g', -1, 64)}, literal && finite && v.Type != "FLOAT"
 	case signal.Bool:
-		if v.Type != "BOOLEAN" {
-			return p, false
-		}
+		return v, v.Type == "BOOLEAN"
 	case signal.String:
-		if v.Type != "VARCHAR" {
-			return p, false
-		}
+		return v, v.Type == "VARCHAR"
 	case signal.Timestamp:
-		if !strings.HasPrefix(v.Type, "TIMESTAMP") {
-			return p, false
-		}
-		p.Op = looser(op)
+		return v, strings.HasPrefix(v.Type, "TIMESTAMP")
 	default:
-		return p, false
+		return v, false
 	}
-	p.Values = []Constant{v}
-	return p, true
 }
 
 // looser lets the bound itself in: it may have lost digits below a microsecond.
@@ -317,84 +316,4 @@ func looser(op Op) Op {
 	default:
 		return op
 	}
-}
-
-// topN recognises SELECT … FROM stream [WHERE …] ORDER BY _timestamp [DESC] LIMIT n, whose answer needs the first n rows only.
-func (b *binder) topN(root node) *TopN {
-	if root.kind() != "SELECT_NODE" || root.sub("from_table").kind() != "BASE_TABLE" || root.sub("sample") != nil || root.sub("from_table").sub("sample") != nil ||
-		len(root.list("group_expressions")) > 0 || root.sub("having") != nil || root.sub("qualify") != nil || len(b.tables) != 1 ||
-		root.sub("from_table").str("table_name") != generated(0) || root.str("aggregate_handling") != "STANDARD_HANDLING" {
-		return nil
-	}
-	for _, e := range root.list("select_list") {
-		if item := asNode(e); !b.rowByRow(item) || lowerEqual(item.str("alias"), signal.TimeColumn) {
-			return nil
-		}
-	}
-	out := &TopN{Filtered: root.sub("where_clause") != nil}
-	for _, e := range root.list("modifiers") {
-		m := asNode(e)
-		switch m.kind() {
-		case "ORDER_MODIFIER":
-			orders := m.list("orders")
-			if len(orders) != 1 {
-				return nil
-			}
-			by := asNode(orders[0])
-			parts := by.sub("expression").texts("column_names")
-			if len(parts) == 0 || !lowerEqual(parts[len(parts)-1], signal.TimeColumn) {
-				return nil
-			}
-			out.Descending = by.kind() == "DESCENDING"
-			out.ordered = true
-		case "LIMIT_MODIFIER":
-			rows, ok := smallLimit(m.sub("limit"))
-			offset, ok2 := int64(0), true
-			if m.sub("offset") != nil {
-				offset, ok2 = smallLimit(m.sub("offset"))
-			}
-			if !ok || !ok2 {
-				return nil
-			}
-			out.Rows = rows + offset
-		default:
-			return nil
-		}
-	}
-	if b.in.Limit > 0 && out.Rows == 0 {
-		out.Rows = b.in.Limit
-	}
-	if !out.ordered || out.Rows <= 0 {
-		return nil
-	}
-	return out
-}
-
-// smallLimit returns a literal number of rows below a billion.
-func smallLimit(n node) (int64, bool) {
-	const most = 9 // digits
-	typ, text, ok := constantValue(n)
-	if !ok || typeClass(typ) != classNumber || len(text) > most {
-		return 0, false
-	}
-	v, err := strconv.ParseInt(text, 10, 64)
-	return v, err == nil && v >= 0
-}
-
-// rowByRow reports whether an item of a select list is computed from one row and gives one.
-func (b *binder) rowByRow(item node) bool {
-	ok := true
-	walk(item, func(n node) bool {
-		switch {
-		case n.class() == "WINDOW", n.class() == "SUBQUERY":
-			ok = false
-		case n.class() == "FUNCTION":
-			name := n.str("function_name")
-			if name == "unnest" || b.query.planner.functions.Allowed(Aggregate, name) {
-				ok = false
-			}
-		}
-		return ok
-	})
-	return ok
 }
