@@ -1,8 +1,8 @@
 package querier
 
 import (
+	"cmp"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,90 +99,24 @@ func possible(x *catalog.SegmentColumn, op sqlplan.Op, v sqlplan.Constant) bool 
 	}
 }
 
-// compare compares a bound with a constant as the engine compares a value with it. It is not ok when that is not certain.
+// compare compares a bound with a constant as the engine compares a value with it. The planner gives constants in the column's own
+// type. It is not ok when the order is not certain.
 func compare(typ signal.Type, bound string, v sqlplan.Constant) (order int, ok bool) {
-	switch typ {
-	case signal.Int64:
-		return compareInt(bound, v)
-	case signal.Float64:
-		return compareFloat(bound, v)
-	case signal.Timestamp:
-		return compareTime(bound, v)
-	case signal.String:
-		return strings.Compare(bound, v.Text), v.Type == "VARCHAR"
-	default:
-		return 0, false
-	}
-}
-
-// maxExact is the greatest integer below which every integer is exact in a float64.
-const maxExact = 1 << 53
-
-func compareInt(bound string, v sqlplan.Constant) (int, bool) {
-	b, err := strconv.ParseInt(bound, 10, 64)
-	if err != nil || !isNumber(v.Type) {
-		return 0, false
-	}
-	c, ok := new(big.Rat).SetString(v.Text)
-	if !ok || len(v.Text) > maxNumberText {
-		return 0, false
-	}
-	if !c.IsInt() || isFloat(v.Type) {
-		if b > maxExact || b < -maxExact { // the engine may round it
-			return 0, false
-		}
-	}
-	return new(big.Rat).SetInt64(b).Cmp(c), true
-}
-
-// maxNumberText keeps exponents of hostile constants from becoming big numbers.
-const maxNumberText = 40
-
-func compareFloat(bound string, v sqlplan.Constant) (int, bool) {
-	b, err := strconv.ParseFloat(bound, 64)
-	if err != nil || !isNumber(v.Type) || len(v.Text) > maxNumberText {
-		return 0, false
-	}
-	c, err := strconv.ParseFloat(v.Text, 64)
-	if err != nil || math.IsNaN(c) || math.IsNaN(b) {
-		return 0, false
-	}
 	switch {
-	case b < c:
-		return -1, true
-	case b > c:
-		return 1, true
-	default:
-		return 0, true
-	}
-}
-
-func compareTime(bound string, v sqlplan.Constant) (int, bool) {
-	b, err := strconv.ParseInt(bound, 10, 64)
-	if err != nil {
-		return 0, false
-	}
-	switch v.Type {
-	case "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE":
+	case typ == signal.Int64 && v.Type == "BIGINT":
+		b, err := strconv.ParseInt(bound, 10, 64)
+		c, err2 := strconv.ParseInt(v.Text, 10, 64)
+		return cmp.Compare(b, c), err == nil && err2 == nil
+	case typ == signal.Float64 && v.Type == "DOUBLE":
+		b, err := strconv.ParseFloat(bound, 64)
+		c, err2 := strconv.ParseFloat(v.Text, 64)
+		return cmp.Compare(b, c), err == nil && err2 == nil && !math.IsNaN(b) && !math.IsNaN(c)
+	case typ == signal.Timestamp && v.Type == "TIMESTAMP WITH TIME ZONE":
+		b, err := strconv.ParseInt(bound, 10, 64)
+		return cmp.Compare(b, v.Micros), err == nil
+	case typ == signal.String && v.Type == "VARCHAR":
+		return strings.Compare(bound, v.Text), true
 	default:
 		return 0, false
 	}
-	switch {
-	case b < v.Micros:
-		return -1, true
-	case b > v.Micros:
-		return 1, true
-	default:
-		return 0, true
-	}
-}
-
-func isFloat(typ string) bool { return typ == "DOUBLE" || typ == "FLOAT" }
-
-func isNumber(typ string) bool {
-	switch typ {
-	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DOUBLE":
-		return true
-	}
-	return strings.HasPrefix(typ, "DECIMAL")
 }

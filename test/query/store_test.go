@@ -343,3 +343,8 @@ func (a answer) sorted() []string {
 	slices.Sort(out)
 	return out
 }
+
+// request is a statement of the org acme.
+func request(statement string) querier.Request {
+	return querier.Request{Org: "acme", Statement: statement}
+}
