@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/millstream/millstream/internal/testkit/mstest"
 )
@@ -26,6 +28,7 @@ const (
 	readers        = 2
 	maxRequestRows = 60
 	writePace      = 10 * time.Millisecond // between two requests of a writer
+	failurePace    = 50 * time.Millisecond // after a request that was not acknowledged
 	readPace       = 30 * time.Millisecond
 	laneRounds     = 10 // rounds until the writers turn to new streams
 )
@@ -135,18 +138,29 @@ func (c *campaign) problem(format string, args ...any) {
 }
 
 func (c *campaign) write(ctx context.Context, i int, random *rand.Rand) {
-	pace := time.NewTicker(writePace)
-	defer pace.Stop()
 	for ctx.Err() == nil {
 		err := c.writeOnce(ctx, i, random)
-		if bad := new(refusedError); errors.As(err, bad) {
+		if ctx.Err() == nil && !mayRefuse(err) {
 			c.problem("write: %v", err)
 		}
+		rest := writePace
+		if err != nil {
+			rest = failurePace
+		}
 		select {
-		case <-pace.C:
+		case <-time.After(rest):
 		case <-ctx.Done():
 		}
 	}
+}
+
+// mayRefuse reports whether a good request may end so: acknowledged, no answer, or 503 with the time of another try.
+func mayRefuse(err error) bool {
+	var answer *mstest.StatusError
+	if errors.As(err, &answer) {
+		return answer.Status == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	}
+	return err == nil || errors.Is(err, mstest.ErrNoAnswer) || status.Code(err) == codes.Unavailable
 }
 
 func (c *campaign) writeOnce(ctx context.Context, i int, random *rand.Rand) error {
@@ -188,13 +202,13 @@ func (c *campaign) read(ctx context.Context, r int) {
 func (c *campaign) count(ctx context.Context, l *lane) error {
 	floor := l.floor()
 	a, err := c.wire(l).client.Ask(ctx, fmt.Sprintf("SELECT count(*), count(DISTINCT %s), coalesce(max(%s), 0) FROM %s", l.number, l.number, l.from))
-	var status *mstest.StatusError
+	var answer *mstest.StatusError
 	switch {
-	case errors.As(err, &status) && status.Status == http.StatusNotFound && floor == 0:
+	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && floor == 0:
 		return nil // the first row has not come yet
-	case errors.As(err, &status) && status.Status != http.StatusServiceUnavailable && status.Status != http.StatusGatewayTimeout:
+	case errors.As(err, &answer) && answer.Status != http.StatusServiceUnavailable && answer.Status != http.StatusGatewayTimeout:
 		return err
-	case err != nil && status == nil && !errors.Is(err, mstest.ErrNoAnswer):
+	case err != nil && answer == nil && !errors.Is(err, mstest.ErrNoAnswer):
 		return err
 	case err != nil, len(a.Warnings) > 0:
 		return nil // the server is away, or says itself that rows may be missing

@@ -1,0 +1,18 @@
+//go:build chaos
+
+package chaos_test
+
+import (
+	"testing"
+	"time"
+)
+
+// TestKillLong is TestKill with as many rounds as are asked for.
+func TestKillLong(t *testing.T) {
+	killRounds(t, seed(t, uint64(time.Now().UnixNano())), number(t, "MILLSTREAM_CHAOS_ROUNDS", 200))
+}
+
+// TestServersLong is TestServers with as many rounds as are asked for.
+func TestServersLong(t *testing.T) {
+	serverRounds(t, seed(t, uint64(time.Now().UnixNano())), number(t, "MILLSTREAM_CHAOS_ROUNDS", 60))
+}
