@@ -17,9 +17,9 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	if err := cli.New(streams).ExecuteContext(ctx); err != nil {
+	err := cli.New(streams).ExecuteContext(ctx)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "millstream:", err)
-		return 1
 	}
-	return 0
+	return cli.ExitCode(err)
 }

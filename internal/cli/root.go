@@ -24,7 +24,7 @@ func New(s Streams) *cobra.Command {
 		Use:           "millstream",
 		Short:         "A store for logs, metrics and traces",
 		Long:          "Millstream stores logs, metrics and traces of many teams and answers SQL.\n\nWithout a command it serves.",
-		Args:          cobra.NoArgs,
+		Args:          arguments(cobra.NoArgs),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), configPath, s) },
@@ -38,6 +38,10 @@ func New(s Streams) *cobra.Command {
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(s.Out, app.VersionText()) },
 	})
 	root.AddCommand(configCommand(&configPath, s))
+	root.AddCommand(queryCommand(s))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
+	})
 	return root
 }
 
