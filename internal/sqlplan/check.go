@@ -371,8 +371,8 @@ func (c *checker) expr(n node, ctes *cteScope) error {
 	return c.fields(n, s, ctes)
 }
 
-// arrow makes json -> 'path', which the parser cannot tell from a lambda function, a plain operator. Functions with lambdas are not on the list, so
-// a lambda that is meant stands in a call that is refused before.
+// arrow makes json -> 'path', which the parser cannot tell from a lambda function, a plain operator. Functions with lambdas are not on the
+// list, so a lambda that is meant stands in a call that is refused before.
 func (c *checker) arrow(n node) error {
 	lhs := n.sub("lhs")
 	if lhs.class() == "FUNCTION" && lhs.str("function_name") == "row" {
@@ -388,11 +388,14 @@ func (c *checker) arrow(n node) error {
 func columnsLambda(star node) node {
 	filter := star.sub("expr")
 	children := filter.list("children")
-	if !star.flag("columns") || filter.class() != "FUNCTION" || filter.str("function_name") != "list_filter" || len(children) != 2 ||
-		asNode(children[0]).class() != "STAR" || asNode(children[1]).class() != "LAMBDA" || asNode(children[1]).sub("lhs").class() != "COLUMN_REF" {
+	if !star.flag("columns") || filter.class() != "FUNCTION" || filter.str("function_name") != "list_filter" || len(children) != 2 {
 		return nil
 	}
-	return asNode(children[1]).sub("expr")
+	list, lambda := asNode(children[0]), asNode(children[1])
+	if list.class() != "STAR" || lambda.class() != "LAMBDA" || lambda.sub("lhs").class() != "COLUMN_REF" {
+		return nil
+	}
+	return lambda.sub("expr")
 }
 
 func (c *checker) unknownExpr(n node) error {

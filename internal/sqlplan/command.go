@@ -71,6 +71,7 @@ func (c *command) wanted(what string) error {
 		found = "found the end"
 	case tokenBroken:
 		found = c.tok.text + " does not end"
+	default:
 	}
 	return WithCode(at(fault.Invalid, c.text, c.tok.offset, "expected %s, %s", what, found), CodeInvalidSyntax)
 }
@@ -114,9 +115,11 @@ func (c *command) unknown() error {
 	case tokenEnd:
 		return WithCode(fault.New(fault.Invalid, "the statement is empty"), CodeInvalidSyntax)
 	case tokenWord:
-		return WithCode(at(fault.Invalid, c.text, c.tok.offset, "%s is not accepted; %s", clip(strings.ToUpper(c.tok.text)), answered), CodeInvalidSyntax)
+		err := at(fault.Invalid, c.text, c.tok.offset, "%s is not accepted; %s", clip(strings.ToUpper(c.tok.text)), answered)
+		return WithCode(err, CodeInvalidSyntax)
+	default:
+		return c.wanted("a statement")
 	}
-	return c.wanted("a statement")
 }
 
 // clip shortens a name for an error text.
@@ -323,8 +326,8 @@ func (c *command) assigned(what, key string, offset int) (string, error) {
 		return "", c.wanted(`"="`)
 	}
 	value := ""
-	for c.tok.kind == tokenSymbol && (c.tok.text == "-" || c.tok.text == "+") {
-		value += c.tok.text
+	if c.tok.kind == tokenSymbol && (c.tok.text == "-" || c.tok.text == "+") {
+		value = c.tok.text
 		c.advance()
 	}
 	switch {

@@ -61,14 +61,15 @@ func isTimeArithmetic(name string) bool {
 	switch name {
 	case "+", "-", "*", "/", "//", "%", "trunc", "floor", "ceil", "round", "date_trunc", "datetrunc", "time_bucket", "date_add", "last_day",
 		"make_date", "make_timestamp", "make_timestamp_ms", "make_timestamp_ns", "make_timestamptz", "epoch_ms", "to_timestamp", "timezone",
-		"to_years", "to_months", "to_weeks", "to_days", "to_hours", "to_minutes", "to_seconds", "to_milliseconds", "to_microseconds", "to_quarters":
+		"to_years", "to_months", "to_weeks", "to_days", "to_hours", "to_minutes", "to_seconds", "to_milliseconds", "to_microseconds",
+		"to_quarters":
 		return true
 	}
 	return false
 }
 
-// evaluator returns the function that finds the value of a constant expression, as a time if asked. It is false for NULL, and for expressions
-// that fail: the engine will say so when the statement runs.
+// evaluator returns the function that finds the value of a constant expression, as a time if asked. It is false for NULL, and for
+// expressions that fail: the engine will say so when the statement runs.
 func (b *binder) evaluator(ctx context.Context) func(e node, asTime bool) (Constant, bool) {
 	left := maxEvaluations
 	return func(e node, asTime bool) (Constant, bool) {

@@ -39,8 +39,7 @@ func WithCode(err error, code int) error {
 
 // CodeOf returns the code in err's chain, or 0.
 func CodeOf(err error) int {
-	var c *CodedError
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[*CodedError](err); ok {
 		return c.Code
 	}
 	return 0

@@ -92,7 +92,8 @@ func (b *binder) bindColumn(n node, sc *scope) (class, error) {
 				forms[i] = joinName([]string{r.alias})
 			}
 		}
-		return classUnknown, at(fault.Invalid, b.query.text, n.offset(), "%s fits several tables: %s", joinName(parts[:1]), strings.Join(forms, ", "))
+		return classUnknown, at(fault.Invalid, b.query.text, n.offset(), "%s fits several tables: %s",
+			joinName(parts[:1]), strings.Join(forms, ", "))
 	}
 	if f.column != nil || f.relation != nil {
 		n.replace(withAlias(newColumn(n, f.parts...), n))

@@ -377,8 +377,8 @@ func (b *binder) showAll(r *relation) {
 	}
 }
 
-// sameTypes makes the columns of USING and NATURAL comparable when one is text by widening and the other is not text: the other becomes text, so
-// that no stored value makes the comparison fail.
+// sameTypes makes the columns of USING and NATURAL comparable when one is text by widening and the other is not text: the other becomes
+// text, so that no stored value makes the comparison fail.
 func (b *binder) sameTypes(n node, left, right []*relation) {
 	names := n.texts("using_columns")
 	if n.str("ref_type") == "NATURAL" {

@@ -26,8 +26,8 @@ func fieldOrder(s shape) []string {
 	return keys
 }
 
-// call checks the function of n, a FUNCTION or WINDOW, which one of kinds must allow. A method call (column.upper()) becomes a plain one, so
-// that no name before the function is left to mean a schema.
+// call checks the function of n, a FUNCTION or WINDOW, which one of kinds must allow. A method call (column.upper()) becomes a plain one,
+// so that no name before the function is left to mean a schema.
 func (c *checker) call(n node, kinds ...FunctionKind) error {
 	name, schema, db := strings.ToLower(n.str("function_name")), n.str("schema"), n.str("catalog")
 	n["function_name"] = name

@@ -68,11 +68,13 @@ func retentionUnits() []struct {
 	}{{"y", 365 * day}, {"w", 7 * day}, {"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
 }
 
-// ParseRetention reads an age: numbers with the units y (365 days), w, d, h, m, s, each at most once and in this order, such as "30d" or "1d12h".
+// ParseRetention reads an age: numbers with the units y (365 days), w, d, h, m, s, each at most once and in this order, such as "30d" or
+// "1d12h".
 // Zero, an empty text, an unknown or missing unit and more than 292 years are refused.
 func ParseRetention(s string) (time.Duration, error) {
 	bad := func() error {
-		return fault.New(fault.Invalid, "option %q: %.64q is no age above zero such as '30d' or '1d12h' (units y, w, d, h, m, s)", OptionRetention, s)
+		return fault.New(fault.Invalid, "option %q: %.64q is no age above zero such as '30d' or '1d12h' (units y, w, d, h, m, s)",
+			OptionRetention, s)
 	}
 	rest, units, total := s, retentionUnits(), time.Duration(0)
 	for rest != "" {

@@ -118,11 +118,10 @@ type Word struct {
 	Prefix bool // the text contains a word that begins so
 }
 
-// TopN says that a statement needs only the first Rows in the order of _timestamp of those rows of its only table that pass its WHERE clause.
+// TopN says that a statement needs only the first Rows, in the order of _timestamp, of those rows of its only table that pass its WHERE
+// clause.
 type TopN struct {
 	Rows       int64 // LIMIT plus OFFSET
 	Descending bool  // the newest, else the oldest
 	Filtered   bool  // there is a WHERE clause
-
-	ordered bool
 }

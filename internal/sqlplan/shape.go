@@ -1,5 +1,7 @@
 package sqlplan
 
+import "maps"
+
 // role says what a field of a node holds, and so what must be checked in it.
 type role uint8
 
@@ -27,13 +29,10 @@ const (
 // package does not know.
 type shape map[string]role
 
-func with(common shape, own shape) shape {
+func with(common, own shape) shape {
 	out := make(shape, len(common)+len(own))
-	for _, s := range []shape{common, own} {
-		for k, v := range s {
-			out[k] = v
-		}
-	}
+	maps.Copy(out, common)
+	maps.Copy(out, own)
 	return out
 }
 
@@ -71,7 +70,8 @@ func newShapes() shapes {
 			}),
 			"SUBQUERY": with(expr, shape{"subquery_type": roleData, "subquery": roleInner, "child": roleExpr, "comparison_type": roleData}),
 			"WINDOW": with(expr, shape{
-				"function_name": roleData, "schema": roleData, "catalog": roleData, "children": roleExprs, "partitions": roleExprs, "orders": roleOrders,
+				"function_name": roleData, "schema": roleData, "catalog": roleData, "children": roleExprs, "partitions": roleExprs,
+				"orders":     roleOrders,
 				"arg_orders": roleOrders, "start": roleData, "end": roleData, "start_expr": roleExpr, "end_expr": roleExpr, "offset_expr": roleExpr,
 				"default_expr": roleExpr, "ignore_nulls": roleData, "filter_expr": roleExpr, "exclude_clause": roleData, "distinct": roleData,
 			}),
@@ -98,8 +98,8 @@ func newShapes() shapes {
 		},
 		nodes: map[string]shape{
 			"SELECT_NODE": with(query, shape{
-				"select_list": roleExprs, "from_table": roleTable, "where_clause": roleExpr, "group_expressions": roleExprs, "group_sets": roleData,
-				"aggregate_handling": roleData, "having": roleExpr, "sample": roleData, "qualify": roleExpr,
+				"select_list": roleExprs, "from_table": roleTable, "where_clause": roleExpr, "group_expressions": roleExprs,
+				"group_sets": roleData, "aggregate_handling": roleData, "having": roleExpr, "sample": roleData, "qualify": roleExpr,
 			}),
 			"SET_OPERATION_NODE": with(query, shape{"setop_type": roleData, "setop_all": roleData, "left": roleQuery, "right": roleQuery}),
 			"RECURSIVE_CTE_NODE": with(query, shape{

@@ -73,13 +73,13 @@ func (s *source) userOffset(plan int) int {
 }
 
 // generatedName finds generated names in a message of the engine, quoted or not, with a schema or not.
-var generatedName = regexp.MustCompile(`"?\b(` + generatedPrefix + `[0-9]+|` + ctePrefix + `[0-9]+)\b"?`)
+var generatedName = regexp.MustCompile(`"?\b(` + generatedPrefix + `\d+|` + ctePrefix + `\d+)\b"?`)
 
 // missingColumn finds the column in the engine's message about table.column.
 var missingColumn = regexp.MustCompile(`does not have a column named "([^"]+)"`)
 
-// UserError turns an error of the engine about the plan's text into one about the user's: its place, and the names that the user wrote. Errors
-// without a *Mistake in their chain are returned as they are.
+// UserError turns an error of the engine about the plan's text into one about the user's: its place, and the names that the user wrote.
+// Errors without a *Mistake in their chain are returned as they are.
 func (p *Plan) UserError(err error) error {
 	var m *Mistake
 	if !errors.As(err, &m) || p.source == nil {

@@ -3,14 +3,16 @@ package sqlplan
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/millstream/millstream/internal/fault"
 )
 
-// node is a JSON object of the engine's syntax tree. It is rewritten in place and goes back to the engine with every field that it came with.
+// node is a JSON object of the engine's syntax tree. It is rewritten in place and goes back to the engine with every field that it came
+// with.
 type node map[string]any
 
 // asNode returns v as a node, nil for anything else.
@@ -67,9 +69,7 @@ func (n node) offset() int {
 // replace makes n what m is.
 func (n node) replace(m node) {
 	clear(n)
-	for k, v := range m {
-		n[k] = v
-	}
+	maps.Copy(n, m)
 }
 
 // clone returns a deep copy.
@@ -206,8 +206,8 @@ func newStar() node {
 	}
 }
 
-// constantValue returns the literal of a CONSTANT node: the type's name and the value as text. ok is false for NULL and for values that are no
-// plain literal.
+// constantValue returns the literal of a CONSTANT node: the type's name and the value as text. ok is false for NULL and for values that are
+// no plain literal.
 func constantValue(n node) (typ, text string, ok bool) {
 	if n.class() != "CONSTANT" {
 		return "", "", false
@@ -223,7 +223,7 @@ func constantValue(n node) (typ, text string, ok bool) {
 	case json.Number:
 		return typ, x.String(), true
 	case bool:
-		return typ, fmt.Sprint(x), true
+		return typ, strconv.FormatBool(x), true
 	default:
 		return typ, "", false
 	}

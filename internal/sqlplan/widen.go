@@ -1,6 +1,11 @@
 package sqlplan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/millstream/millstream/internal/signal"
+)
 
 // wrap puts n into a cast, in place.
 func wrap(n node, typ string, try bool) {
@@ -50,12 +55,12 @@ func typeClass(id string) class {
 	return classUnknown
 }
 
-// bindComparison rewrites the sides of a comparison, of BETWEEN or of IN: the first against all others. A side that is text by widening is read as
-// what the other side is; where that is not known, a value that cannot be read makes the comparison NULL instead of failing.
+// bindComparison rewrites the sides of a comparison, of BETWEEN or of IN: the first against all others. A side that is text by widening is
+// read as what the other side is; where that is not known, a value that cannot be read makes the comparison NULL instead of failing.
 func (b *binder) bindComparison(n node, sc *scope, sides ...node) (class, error) {
 	classes := make([]class, len(sides))
 	for i, s := range sides {
-		c, err := b.bindExpr(s, sc)
+		c, err := b.bindOperand(s, sc)
 		if err != nil {
 			return classBool, err
 		}
@@ -82,28 +87,29 @@ func (b *binder) bindComparison(n node, sc *scope, sides ...node) (class, error)
 	return classBool, nil
 }
 
-func containsClass(list []class, c class) bool {
-	for _, x := range list {
-		if x == c {
-			return true
-		}
+// bindOperand is bindExpr for a side of a comparison. A JSON column is compared as its text, like a column that is text by widening: the
+// engine would read a literal beside it as JSON, and fail on one that is none.
+func (b *binder) bindOperand(n node, sc *scope) (class, error) {
+	isJSON := false
+	if n.class() == "COLUMN_REF" {
+		f := sc.resolve(n.texts("column_names"))
+		isJSON = f.column != nil && f.column.typ == signal.JSON && (len(f.parts) == 1 || lowerEqual(f.parts[len(f.parts)-1], f.column.field))
 	}
-	return false
+	c, err := b.bindExpr(n, sc)
+	if err != nil || !isJSON {
+		return c, err
+	}
+	wrapCast(n, "VARCHAR")
+	return classWidened, nil
+}
+
+func containsClass(list []class, c class) bool {
+	return slices.Contains(list, c)
 }
 
 // widenFirst reads a widened first side as the class of the others.
 func (b *binder) widenFirst(n node, sides []node, rest []class) {
-	kind := classUnknown
-	mixed := false
-	for i, c := range rest {
-		if constantIsNull(sides[i+1]) {
-			continue
-		}
-		if kind == classUnknown {
-			kind = c
-		}
-		mixed = mixed || c != kind
-	}
+	kind, mixed := commonKind(sides[1:], rest)
 	switch {
 	case kind == classText && !mixed, kind == classWidened && !mixed:
 	case mixed && len(sides) > 2 && containsClass(rest, classText): // IN ('a', 1): the numbers as text
@@ -123,6 +129,21 @@ func (b *binder) widenFirst(n node, sides []node, rest []class) {
 	default:
 		wrapOperator(n, "OPERATOR_TRY")
 	}
+}
+
+// commonKind returns the class of the first value that is not NULL, and whether others have another.
+func commonKind(values []node, classes []class) (kind class, mixed bool) {
+	first := true
+	for i, c := range classes {
+		if constantIsNull(values[i]) {
+			continue
+		}
+		if first {
+			kind, first = c, false
+		}
+		mixed = mixed || c != kind
+	}
+	return kind, mixed
 }
 
 // sameKind makes a, if it is text by widening, comparable with b, and the other way round. A boolean literal is compared as text.
@@ -190,8 +211,8 @@ func argumentsOf(name string) (arguments, class) {
 		"kurtosis", "kurtosis_pop", "corr", "covar_pop", "covar_samp", "geomean", "geometric_mean", "regr_avgx", "regr_avgy", "regr_count",
 		"regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "weighted_avg", "wavg",
 		"abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "ceiling", "cos", "cosh", "cot", "degrees", "even",
-		"exp", "floor", "gamma", "isfinite", "isinf", "isnan", "lgamma", "ln", "log", "log10", "log2", "radians", "round", "round_even", "roundbankers",
-		"sign", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "to_timestamp":
+		"exp", "floor", "gamma", "isfinite", "isinf", "isnan", "lgamma", "ln", "log", "log10", "log2", "radians", "round", "round_even",
+		"roundbankers", "sign", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "to_timestamp":
 		if name == "to_timestamp" {
 			return asNumbers, classTime
 		}
@@ -216,7 +237,8 @@ func argumentsOf(name string) (arguments, class) {
 		return asTimes, classInterval
 	case "count", "count_star", "count_if", "countif", "approx_count_distinct", "length", "len", "strlen", "char_length", "character_length",
 		"bit_length", "octet_length", "instr", "position", "strpos", "ascii", "unicode", "ord", "levenshtein", "hamming", "row_number", "rank",
-		"dense_rank", "rank_dense", "percent_rank", "cume_dist", "ntile", "hash", "random", "pi", "entropy", "json_array_length", "array_length", "cardinality":
+		"dense_rank", "rank_dense", "percent_rank", "cume_dist", "ntile", "hash", "random", "pi", "entropy", "json_array_length",
+		"array_length", "cardinality":
 		return asTheyAre, classNumber
 	case "contains", "starts_with", "ends_with", "prefix", "suffix", "regexp_matches", "regexp_full_match", "~~", "!~~", "~~*", "!~~*", "^@",
 		"like_escape", "not_like_escape", "ilike_escape", "not_ilike_escape", "bool_and", "bool_or", "json_valid", "json_exists", "isnull":
@@ -263,6 +285,7 @@ func (b *binder) widenCall(n node, classes []class, sc *scope) class {
 		}
 	case keepsAny:
 		return widenAny(children, classes)
+	case asTheyAre:
 	case extreme:
 		if len(classes) == 0 {
 			return classUnknown
@@ -345,8 +368,8 @@ func widenAny(children []any, classes []class) class {
 	return result
 }
 
-// widenExtreme turns min(c) and max(c) of a column that is text by widening into the least or greatest number among the values, as it was written,
-// or the least or greatest text if none is a number.
+// widenExtreme turns min(c) and max(c) of a column that is text by widening into the least or greatest number among the values, as it was
+// written, or the least or greatest text if none is a number.
 func widenExtreme(n node) {
 	by := "arg_" + n.str("function_name")
 	plain := node{}

@@ -62,10 +62,12 @@ func columns() map[catalog.StreamID][]catalog.Column {
 		col(1, "trace_id", signal.String), col(2, "name", signal.String), col(3, "duration_ns", signal.Int64), col(4, "host", signal.String),
 	}
 	mixed := []catalog.Column{
-		col(1, "level", signal.Bool, signal.Int64), col(2, "n", signal.Int64, signal.String), col(3, "k", signal.Int64), col(4, "host", signal.String),
+		col(1, "level", signal.Bool, signal.Int64), col(2, "n", signal.Int64, signal.String), col(3, "k", signal.Int64),
+		col(4, "host", signal.String),
 		col(5, "at", signal.Timestamp, signal.String), col(6, "ok", signal.Bool, signal.String),
 	}
-	return map[catalog.StreamID][]catalog.Column{1: logs, 2: spans, 3: mixed, 4: logs, 5: logs, 6: {col(1, "value", signal.Float64)}, 7: logs, 8: spans, 9: logs}
+	up := []catalog.Column{col(1, "value", signal.Float64)}
+	return map[catalog.StreamID][]catalog.Column{1: logs, 2: spans, 3: mixed, 4: logs, 5: logs, 6: up, 7: logs, 8: spans, 9: logs}
 }
 
 // bench is an engine with toy tables.
@@ -76,7 +78,8 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	pool, err := duck.NewPool(duck.Options{Concurrency: 1, MemoryLimit: 1 << 30, TempDir: t.TempDir(), TempMaxSize: 1 << 30, Threads: 2}, nil, nil)
+	opts := duck.Options{Concurrency: 1, MemoryLimit: 1 << 30, TempDir: t.TempDir(), TempMaxSize: 1 << 30, Threads: 2}
+	pool, err := duck.NewPool(opts, nil, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	b := &bench{planner: sqlplanduck.NewPlanner(pool.Parser())}
@@ -143,6 +146,46 @@ func (b *bench) rows(sql string) (rows []string, names []string, err error) {
 	}
 }
 
+// toyOf names the toy table behind a stream.
+func toyOf(s catalog.Stream) string {
+	switch s.ID {
+	case 2, 8:
+		return "base_spans"
+	case 3:
+		return "base_mixed"
+	case 6:
+		return "base_up"
+	default:
+		return "base_nginx"
+	}
+}
+
+// viewOf returns the statement that makes the view of a table: the columns and the time that the plan asks for, and no more.
+func viewOf(table sqlplan.Table) string {
+	shown := []string{"NULL AS ms_none"}
+	for _, c := range table.Columns.Names {
+		shown = append(shown, fmt.Sprintf("%q", c))
+	}
+	if table.Columns.All {
+		hidden := slices.DeleteFunc([]string{"_timestamp_nanos", "_block"}, func(c string) bool {
+			return slices.Contains(table.Columns.Names, c)
+		})
+		shown = []string{"*"}
+		if len(hidden) > 0 {
+			shown[0] += " EXCLUDE (" + strings.Join(hidden, ", ") + ")"
+		}
+	}
+	where := "true"
+	if table.Time.Start != sqlplan.MinTime {
+		where += fmt.Sprintf(" AND _timestamp >= make_timestamptz(%d)", table.Time.Start)
+	}
+	if table.Time.End != sqlplan.MaxTime {
+		where += fmt.Sprintf(" AND _timestamp < make_timestamptz(%d)", table.Time.End)
+	}
+	return fmt.Sprintf("CREATE OR REPLACE TEMP VIEW %s AS SELECT %s FROM %s WHERE %s",
+		table.Name, strings.Join(shown, ", "), toyOf(table.Stream), where)
+}
+
 // run plans and runs a statement over the toy tables.
 func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, err error) {
 	t.Helper()
@@ -151,28 +194,7 @@ func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, er
 		return nil, nil, err
 	}
 	for _, table := range p.Tables {
-		name := map[catalog.StreamID]string{1: "nginx", 2: "spans", 3: "mixed", 4: "nginx", 5: "nginx", 6: "up", 7: "nginx", 8: "spans", 9: "nginx"}[table.Stream.ID]
-		exclude := slices.DeleteFunc([]string{"_timestamp_nanos", "_block"}, func(c string) bool { return slices.Contains(table.Columns.Names, c) })
-		star := "*"
-		if len(exclude) > 0 {
-			star = "* EXCLUDE (" + strings.Join(exclude, ", ") + ")"
-		}
-		cut := star
-		if !table.Columns.All {
-			names := []string{"NULL AS ms_none"}
-			for _, c := range table.Columns.Names {
-				names = append(names, fmt.Sprintf("%q", c))
-			}
-			cut = strings.Join(names, ", ")
-		}
-		where := "true"
-		if table.Time.Start != sqlplan.MinTime {
-			where += fmt.Sprintf(" AND _timestamp >= make_timestamptz(%d)", table.Time.Start)
-		}
-		if table.Time.End != sqlplan.MaxTime {
-			where += fmt.Sprintf(" AND _timestamp < make_timestamptz(%d)", table.Time.End)
-		}
-		b.exec(t, fmt.Sprintf("CREATE OR REPLACE TEMP VIEW %s AS SELECT %s FROM %s WHERE %s", table.Name, cut, "base_"+name, where))
+		b.exec(t, viewOf(table))
 	}
 	rows, names, err = b.rows(p.SQL)
 	if err != nil {
@@ -181,21 +203,12 @@ func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, er
 	return rows, names, nil
 }
 
-// toys creates the toy tables under the streams' own names.
+// toys creates the toy tables, base_nginx and so on, and views of them under the streams' names that show what SELECT * shows.
 func (b *bench) toys(t testing.TB) {
 	t.Helper()
-	b.exec(t, `CREATE TEMP TABLE base_nginx AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 60) AS _timestamp, (i % 1000)::SMALLINT AS _timestamp_nanos,
-		(i // 50)::BIGINT AS _block, CASE i % 5 WHEN 0 THEN 'error: disk full on host ' || i WHEN 1 THEN 'connection reset' ELSE 'request ok u' || i END AS message,
-		CASE i % 3 WHEN 0 THEN 'error' WHEN 1 THEN 'warn' ELSE 'info' END AS level, (200 + i % 4 * 100)::BIGINT AS status, i * 1.5::DOUBLE AS duration,
-		'h' || (i % 7) AS host, 's' || (i % 2) AS "resource.service.name", i % 2 = 0 AS cached, TIMESTAMPTZ '2026-03-01 00:00:00+00' + to_hours(i) AS seen,
-		('{"a":' || i || ',"b":["x"]}')::JSON AS payload, 'S' || i AS "Status__2", NULL::JSON AS _overflow FROM range(200) r(i)`)
-	b.exec(t, `CREATE TEMP TABLE base_spans AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(i * 30) AS _timestamp, 0::SMALLINT AS _timestamp_nanos,
-		0::BIGINT AS _block, 't' || (i // 4) AS trace_id, 'op' || (i % 3) AS name, (i * 1000)::BIGINT AS duration_ns, 'h' || (i % 5) AS host, NULL::JSON AS _overflow
-		FROM range(100) r(i)`)
-	b.exec(t, `CREATE TEMP TABLE base_mixed AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' + to_seconds(k) AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block,
-		level, n, k::BIGINT AS k, 'h' || k AS host, "at", ok, NULL::JSON AS _overflow FROM (VALUES ('0', '9', 1, '2026-03-01T00:00:00Z', 'true'), ('false', '10', 2, 'never', 'no idea'),
-		('1', 'abc', 3, NULL, 'false'), ('true', '-3.5', 4, '2026-03-02', 'true'), (NULL, NULL, 5, '', NULL)) v(level, n, k, "at", ok)`)
-	b.exec(t, `CREATE TEMP TABLE base_up AS SELECT TIMESTAMPTZ '2026-03-05 10:00:00+00' AS _timestamp, 0::SMALLINT AS _timestamp_nanos, 0::BIGINT AS _block, 1.0 AS value, NULL::JSON AS _overflow`)
+	for _, sql := range statements(t, "toys.sql") {
+		b.exec(t, sql)
+	}
 	for _, name := range []string{"nginx", "spans", "mixed", "up"} {
 		b.exec(t, fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * EXCLUDE (_timestamp_nanos, _block) FROM base_%s", name, name))
 	}

@@ -25,6 +25,27 @@ func statements(t testing.TB, name string) []string {
 	return out
 }
 
+// testCase is a statement and the lines after it that begin with >.
+type testCase struct {
+	sql  string
+	want []string
+}
+
+// cases reads a file of testdata: statements, each with its expected lines.
+func cases(t testing.TB, name string) []testCase {
+	t.Helper()
+	var out []testCase
+	for _, line := range statements(t, name) {
+		if want, ok := strings.CutPrefix(line, ">"); ok {
+			last := &out[len(out)-1]
+			last.want = append(last.want, strings.TrimPrefix(want, " "))
+			continue
+		}
+		out = append(out, testCase{sql: line})
+	}
+	return out
+}
+
 func TestHostileStatementsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -47,14 +68,10 @@ func TestOrdinaryStatementsAnswerAsTheEngineDoes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.toys(t)
-	lines := statements(t, "ordinary.sql")
-	for i, sql := range lines {
-		if strings.HasPrefix(sql, "> ") {
-			continue
-		}
-		direct := sql
-		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "> ") {
-			direct = lines[i+1][2:]
+	for _, c := range cases(t, "ordinary.sql") {
+		sql, direct := c.sql, c.sql
+		if len(c.want) > 0 {
+			direct = c.want[0]
 		}
 		got, gotNames, err := b.run(t, sql)
 		if err != nil {

@@ -263,3 +263,11 @@ SELECT count(*) FILTER (WHERE ok), bool_or(ok = true) FROM mixed
 > SELECT 2, true
 SELECT * FROM (SELECT k, n FROM mixed) PIVOT (sum(n) FOR k IN (1, 2))
 > SELECT 9.0::DOUBLE, 10.0::DOUBLE
+SELECT count(*) FROM nginx WHERE payload = 'no JSON'
+> SELECT 0
+SELECT count(*) FROM nginx WHERE payload IN ('no JSON', '{"a":7,"b":["x"]}')
+> SELECT 1
+SELECT count(*) FROM nginx WHERE payload > 6
+> SELECT 0
+SELECT count(*) FROM nginx WHERE payload BETWEEN 'a' AND 'b' OR 'x' = payload
+> SELECT 0
