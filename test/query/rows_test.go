@@ -386,3 +386,20 @@ func TestFirstRowsReadFewSegments(t *testing.T) {
 		}
 	}
 }
+
+func TestThousandColumns(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, storeOptions{})
+	wide := row{}
+	for i := range 1000 {
+		wide[fmt.Sprintf("column %d", i)] = i
+	}
+	for range 3 {
+		s.Write(logs("acme", "wide"), wide, wide)
+		a := s.ask("acme", "SELECT * FROM wide")
+		require.Len(t, a.columns, 1001)
+		require.Equal(t, []string{"999|1"}, s.ask("acme", `SELECT DISTINCT "column 999", "column 1" FROM wide`).rows)
+		s.Flush()
+	}
+	require.Len(t, s.ask("acme", "SELECT * FROM wide").rows, 6)
+}
