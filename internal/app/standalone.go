@@ -128,7 +128,7 @@ func (s *standalone) front() *ingress.Front {
 	l := s.config.Limits
 	return ingress.NewFront(s.ingest, ingress.Limits{
 		MaxBodyBytes: s.config.Intake.MaxBodySize, MaxLineSize: int(l.MaxLineSize), MaxColumns: l.MaxColumns,
-		CreationGracePeriod: l.CreationGracePeriod,
+		CreationGracePeriod: l.CreationGracePeriod, RejectOldSamples: l.RejectOldSamples,
 	}, clock.System{}, s.metrics)
 }
 

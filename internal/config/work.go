@@ -66,6 +66,7 @@ func (c *Compactor) declare(d *declarer) {
 type Limits struct {
 	MaxLineSize         int64 // bytes
 	CreationGracePeriod time.Duration
+	RejectOldSamples    time.Duration
 	MaxColumns          int
 	RetentionPeriod     time.Duration
 	QueryTimeout        time.Duration
@@ -74,6 +75,7 @@ type Limits struct {
 func (l *Limits) declare(d *declarer) {
 	d.size(&l.MaxLineSize, "max_line_size", mib, "Longest line or record in bytes; a longer one is refused, the rest of its request is not.")
 	d.duration(&l.CreationGracePeriod, "creation_grace_period", 10*time.Minute, "Rows further in the future are refused.")
+	d.duration(&l.RejectOldSamples, "reject_old_samples_max_age", 0, "Rows older than this when they come are refused. 0: taken.")
 	count(d, &l.MaxColumns, "max_columns_per_stream", 1000, "Columns of a stream; fields beyond go to one JSON column.")
 	d.duration(&l.RetentionPeriod, "retention_period", 0, "Rows older than this are dropped. 0: kept.")
 	d.duration(&l.QueryTimeout, "query_timeout", time.Minute, "A query of the org that runs longer ends with 504.")
