@@ -214,7 +214,7 @@ func password(t *testing.T, dsn string) string {
 
 func TestContextEndsAWait(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Database(t, serverDSN(t))
+	dsn := pgtest.DSN(t)
 	c := open(t, dsn)
 	other, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestContextEndsAWait(t *testing.T) {
 
 func TestLockTimeoutIsUnavailable(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Database(t, serverDSN(t))
+	dsn := pgtest.DSN(t)
 	c := open(t, dsn+"&lock_timeout=20ms")
 	other, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)

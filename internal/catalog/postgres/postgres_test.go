@@ -1,6 +1,9 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -14,15 +17,34 @@ import (
 	"github.com/millstream/millstream/internal/testkit/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(withServer{m}) }
 
-// serverDSN returns the server of the environment, or starts one for this test.
-func serverDSN(t *testing.T) string {
-	t.Helper()
-	if dsn := os.Getenv(pgtest.EnvDSN); dsn != "" {
-		return dsn
+// withServer runs the tests with one server for all that do not stop theirs, unless the environment names one.
+type withServer struct{ tests *testing.M }
+
+// Run implements goleak.TestingM.
+func (w withServer) Run() (code int) {
+	if os.Getenv(pgtest.EnvDSN) != "" {
+		return w.tests.Run()
 	}
-	return pgtest.Start(t).DSN()
+	server, err := pgtest.Launch(context.Background())
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		return w.tests.Run() // each test says so and is skipped, or fails where CI is set
+	}
+	if err == nil {
+		err = os.Setenv(pgtest.EnvDSN, server.DSN())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start PostgreSQL:", err)
+		return 1
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close PostgreSQL:", err)
+			code = 1
+		}
+	}()
+	return w.tests.Run()
 }
 
 func open(t *testing.T, dsn string) *postgres.Catalog {
@@ -35,10 +57,9 @@ func open(t *testing.T, dsn string) *postgres.Catalog {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	server := serverDSN(t)
 	catalogtest.Run(t, func(t *testing.T) catalog.Catalog {
 		t.Helper()
-		return open(t, pgtest.Database(t, server))
+		return open(t, pgtest.DSN(t))
 	})
 }
 
