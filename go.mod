@@ -31,7 +31,7 @@ require (
 
 require (
 	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a // indirect
-	github.com/google/renameio/v2 v2.0.2 // indirect
+	github.com/google/renameio/v2 v2.0.2
 )
 
 require (
