@@ -135,9 +135,20 @@ func TestMatchLike(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"%", "", true}, {"%", "abc", true}, {"a%", "abc", true}, {"%c", "abc", true}, {"a%c", "abc", true},
-		{"a_c", "abc", true}, {"a_c", "ac", false}, {"A%", "abc", false}, {"%b%", "abc", true}, {"%b", "abc", false},
-		{"a%b%c", "aXbYbZc", true}, {"é_", "éü", true},
+		{"", "", true},
+		{"", "a", false},
+		{"%", "", true},
+		{"%", "abc", true},
+		{"a%", "abc", true},
+		{"%c", "abc", true},
+		{"a%c", "abc", true},
+		{"a_c", "abc", true},
+		{"a_c", "ac", false},
+		{"A%", "abc", false},
+		{"%b%", "abc", true},
+		{"%b", "abc", false},
+		{"a%b%c", "aXbYbZc", true},
+		{"é_", "éü", true},
 	} {
 		require.Equal(t, c.want, sqlplan.MatchLike(c.pattern, c.name), "%q %q", c.pattern, c.name)
 	}

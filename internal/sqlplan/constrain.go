@@ -280,8 +280,8 @@ func (b *binder) predicate(col *column, op Op, value node) (Predicate, bool) {
 	return Predicate{Column: col.field, Op: op, Values: []Constant{v}}, true
 }
 
-// inTypeOf returns a constant as the engine reads it beside a column of type t: BIGINT, DOUBLE, VARCHAR, BOOLEAN or TIMESTAMP WITH TIME ZONE.
-// It is false where the engine would rather read the column as something else.
+// inTypeOf returns a constant as the engine reads it beside a column of type t: BIGINT, DOUBLE, VARCHAR, BOOLEAN or TIMESTAMP WITH TIME
+// ZONE. It is false where the engine would rather read the column as something else.
 func inTypeOf(t signal.Type, v Constant) (Constant, bool) {
 	c := typeClass(v.Type)
 	literal := c == classNumber || c == classText

@@ -286,7 +286,7 @@ func (b *binder) bindSubquery(n node, sc *scope) (class, error) {
 	case c == classWidened && isTyped(first):
 		wrapTry(child, engineType(first))
 	case first == classWidened && isTyped(c):
-		wrapCast(child, "VARCHAR")
+		wrapText(child)
 	}
 	return classBool, nil
 }

@@ -9,6 +9,9 @@ import (
 // matchFunction is our own function match(column, 'words "a phrase" begin*'), see words.MatchTerms.
 const matchFunction = "match"
 
+// maxMatchBytes bounds the second argument of match(): each of its terms is a regular expression over the first.
+const maxMatchBytes = 1000
+
 // checkMatch checks match(column, 'words').
 func (c *checker) checkMatch(n node) error {
 	const want = `match takes a column and a text in quotes: match(message, 'words "a phrase" begin*')`
@@ -20,10 +23,25 @@ func (c *checker) checkMatch(n node) error {
 	if !ok || typ != "VARCHAR" {
 		return c.refuse(n, "%s", want)
 	}
+	if len(text) > maxMatchBytes {
+		return c.refuse(asNode(args[1]), "match takes a text of up to %d bytes", maxMatchBytes)
+	}
+	if !isSmall(asNode(args[0])) || callsMatch(asNode(args[0])) {
+		return c.refuse(n, "match takes a column, not a large expression")
+	}
 	if _, err := words.MatchTerms(text); err != nil {
 		return c.refuse(asNode(args[1]), "%s", fault.Message(err))
 	}
 	return nil
+}
+
+func callsMatch(e node) bool {
+	found := false
+	walk(e, func(n node) bool {
+		found = found || n.class() == "FUNCTION" && lowerEqual(n.str("function_name"), matchFunction)
+		return !found
+	})
+	return found
 }
 
 // expandMatch turns match(text, 'a "b c"') into the conjunction of a regular expression for each term.

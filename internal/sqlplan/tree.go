@@ -232,6 +232,17 @@ func constantValue(n node) (typ, text string, ok bool) {
 // lowerEqual reports whether two names are the same to the engine, which ignores case.
 func lowerEqual(a, b string) bool { return strings.EqualFold(a, b) }
 
+// isSmall reports whether an expression has few nodes, so that it may stand in a plan several times.
+func isSmall(e node) bool {
+	const most = 40
+	count := 0
+	walk(e, func(node) bool {
+		count++
+		return count <= most
+	})
+	return count <= most
+}
+
 // sameTree reports whether two trees are the same but for places and remembered originals.
 func sameTree(a, b any) bool {
 	switch x := a.(type) {

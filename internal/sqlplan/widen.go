@@ -16,8 +16,8 @@ func wrap(n node, typ string, try bool) {
 	n.replace(withAlias(newCast(child, typ, try), n))
 }
 
-func wrapTry(n node, typ string)  { wrap(n, typ, true) }
-func wrapCast(n node, typ string) { wrap(n, typ, false) }
+func wrapTry(n node, typ string) { wrap(n, typ, true) }
+func wrapText(n node)            { wrap(n, "VARCHAR", false) }
 
 // engineType is the type that a widened column is read as beside a value of class c.
 func engineType(c class) string {
@@ -99,7 +99,7 @@ func (b *binder) bindOperand(n node, sc *scope) (class, error) {
 	if err != nil || !isJSON {
 		return c, err
 	}
-	wrapCast(n, "VARCHAR")
+	wrapText(n)
 	return classWidened, nil
 }
 
@@ -173,7 +173,7 @@ func textConstant(n node) bool {
 		}
 	}
 	if n.class() == "CONSTANT" && !constantIsNull(n) {
-		wrapCast(n, "VARCHAR")
+		wrapText(n)
 		return true
 	}
 	return false
@@ -290,7 +290,7 @@ func (b *binder) widenCall(n node, classes []class, sc *scope) class {
 		if len(classes) == 0 {
 			return classUnknown
 		}
-		if classes[0] == classWidened && len(classes) == 1 && !sc.pivot {
+		if classes[0] == classWidened && len(classes) == 1 && !sc.pivot && isSmall(asNode(children[0])) {
 			widenExtreme(n)
 		}
 		return classes[0]
@@ -340,7 +340,7 @@ func oneKind(values []node, classes []class) class {
 	}
 	for i, v := range values {
 		if isTyped(classes[i]) && !constantIsNull(v) {
-			wrapCast(v, "VARCHAR")
+			wrapText(v)
 		}
 	}
 	return classWidened

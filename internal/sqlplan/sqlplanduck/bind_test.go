@@ -148,6 +148,8 @@ func TestDeepStatements(t *testing.T) {
 			"SELECT 1 FROM nginx WHERE status = 1" + strings.Repeat(" OR status = 2", n),
 			"SELECT 1 FROM nginx WHERE status IN (1" + strings.Repeat(", 2", n) + ")",
 			"SELECT 1 FROM nginx" + strings.Repeat(", nginx", n),
+			"SELECT " + strings.Repeat("max(coalesce(", n) + "n" + strings.Repeat(", 'a'))", n) + " FROM mixed",
+			"SELECT " + strings.Repeat("match(", n) + "message" + strings.Repeat(", 'a b c')", n) + " FROM nginx",
 			"SELECT " + strings.Repeat("lpad(", n) + "'a'" + strings.Repeat(", 1, 'b')", n),
 		} {
 			if _, err := b.plan(t, sql); err != nil {

@@ -117,7 +117,7 @@ func (b *bench) exec(t testing.TB, sql string) {
 }
 
 // rows runs a SELECT and returns its rows as text.
-func (b *bench) rows(sql string) (rows []string, names []string, err error) {
+func (b *bench) rows(sql string) (rows, names []string, err error) {
 	ctx := context.Background()
 	r, err := b.inst.Query(ctx, sql)
 	if err != nil {
@@ -187,7 +187,7 @@ func viewOf(table sqlplan.Table) string {
 }
 
 // run plans and runs a statement over the toy tables.
-func (b *bench) run(t testing.TB, sql string) (rows []string, names []string, err error) {
+func (b *bench) run(t testing.TB, sql string) (rows, names []string, err error) {
 	t.Helper()
 	p, err := b.plan(t, sql)
 	if err != nil {

@@ -286,6 +286,7 @@ SELECT * FROM nginx TABLESAMPLE 10% WHERE getenv('x') = ''
 SELECT match(level, getenv('HOME')) FROM nginx
 SELECT match(level) FROM nginx
 SELECT match(level, '') FROM nginx
+SELECT match(match(level, 'a b'), 'true') FROM nginx
 # Parameters, positions and other syntax without a meaning here
 SELECT $1
 SELECT ?
