@@ -79,6 +79,8 @@ type Stats struct {
 	FreshRows      int64            `json:"fresh_rows"`
 	Segments       int              `json:"segments"`
 	SegmentsPruned int              `json:"segments_pruned"`
+	RowGroups      int              `json:"row_groups"`        // of the segments read
+	GroupsPruned   int              `json:"row_groups_pruned"` // of those, left out by the search index
 	Rows           int64            `json:"rows"`
 	TookMS         float64          `json:"took_ms"`
 	Pruned         map[string]int64 `json:"pruned_by,omitempty"` // segments left out, by reason

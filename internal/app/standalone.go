@@ -18,7 +18,9 @@ import (
 	"github.com/millstream/millstream/internal/ingest"
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/lifecycle"
+	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/querier"
+	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wal"
 )
@@ -84,7 +86,8 @@ func (s *standalone) startEngine(context.Context) error {
 		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},
 	}, ingest.Deps{Catalog: s.catalog, Objects: s.objects, Logger: s.component("ingest"), Registerer: s.metrics})
 	s.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
-		Catalog: dropNotifier{s.catalog, s.ingest}, Buffers: s.ingest, Files: s.files, Pool: s.pool, Retention: s.retention,
+		Catalog: dropNotifier{s.catalog, s.ingest}, Buffers: s.ingest, Files: s.files, Pool: s.pool,
+		Indexes: indexes{s.objects}, Retention: s.retention,
 		Logger: s.component("querier"), Registerer: s.metrics,
 	})
 	return err
@@ -150,6 +153,17 @@ func (s *standalone) Report() map[string]any {
 		report["warnings"] = []string{"wal.sync is none: acknowledged rows do not survive a power cut"}
 	}
 	return report
+}
+
+// indexes opens the search indexes in the object store.
+type indexes struct{ objects objstore.Reader }
+
+// OpenIndex implements querier.Indexes.
+func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex.Index, error) {
+	read := func(ctx context.Context, off int64, buf []byte) error {
+		return objstore.ReadRange(ctx, x.objects, s.IndexKey, off, buf)
+	}
+	return searchindex.Open(ctx, read, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum})
 }
 
 // dropNotifier makes this node's writers ask the catalog again after a database was dropped, so that none of them writes to the

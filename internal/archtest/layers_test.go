@@ -33,7 +33,7 @@ var layers = []layer{
 	{
 		name: "platform",
 		packages: []string{
-			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
+			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache", "internal/searchindex",
 			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},
@@ -98,7 +98,7 @@ var peers = map[string][]string{
 	"internal/tenant":    {"internal/fault"},
 	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
-	"internal/columnar":  {"internal/catalog"},
+	"internal/columnar":  {"internal/catalog", "internal/searchindex"},
 	"internal/fresh":     {"internal/catalog"},
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so

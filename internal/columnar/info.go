@@ -6,6 +6,7 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/columnar/parquetfile"
+	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -18,10 +19,11 @@ type Info struct {
 	RowGroups int
 	// Columns are the physical columns by id, then type. Of the columns of ours only signal.NanosColumn stands among them, with
 	// id 0 and only if the file has it.
-	Columns []catalog.SegmentColumn
-	Types     map[catalog.ColumnID]signal.TypeSet
-	Checksum  string // "xxh64:" + 16 hexadecimal digits
-	Format    int
+	Columns  []catalog.SegmentColumn
+	Types    map[catalog.ColumnID]signal.TypeSet
+	Checksum string // "xxh64:" + 16 hexadecimal digits
+	Format   int
+	Index    *searchindex.Builder // of all text columns by physical name, when WriteOptions.Index asked for it; else nil
 }
 
 // describe fills in what is known of the columns.

@@ -34,6 +34,7 @@ type WriteOptions struct {
 	RowGroupRows int // rows a row group; 0 = DefaultRowGroupRows
 	Level        int // of zstd, 1 to 19; 0 = DefaultLevel
 	Sort         Order
+	Index        bool // build the search index in the same pass (Info.Index)
 }
 
 func (o WriteOptions) withDefaults() WriteOptions {
@@ -104,6 +105,9 @@ func writeTo(ctx context.Context, out io.Writer, part Part, cols Columns, opts W
 	}
 	w := &fileWriter{fields: fields, opts: opts, sum: xxhash.New()}
 	w.nanos = hasNanos(&part, refs)
+	if opts.Index {
+		w.index = newIndexer(fields)
+	}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sum), 256<<10)
 	if err := w.write(ctx, refs); err != nil {
 		return Info{}, err
@@ -120,6 +124,7 @@ type fileWriter struct {
 	sum    hash.Hash64
 	file   *parquetfile.Writer
 	gather gatherer
+	index  *indexer // nil without one
 	info   Info
 }
 
@@ -151,6 +156,9 @@ func (w *fileWriter) write(ctx context.Context, refs []rowRef) error {
 	w.info.RowGroups = w.file.RowGroups()
 	w.info.Checksum = checksumText(w.sum.Sum64())
 	w.info.describe(w.fields, w.nanos)
+	if w.index != nil {
+		w.info.Index = w.index.builder
+	}
 	return nil
 }
 
@@ -189,7 +197,9 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 			return err
 		}
 		f.measure(stats, chunk)
+		w.index.add(f, w.file)
 	}
+	w.index.endRowGroup()
 	return nil
 }
 

@@ -265,8 +265,13 @@ func (g *Ingest) release(b *buffer, upTo uint64) {
 // discard deletes objects that were not registered. What cannot be deleted now is an orphan for the sweep.
 func (g *Ingest) discard(ctx context.Context, s *shipment) {
 	for _, seg := range s.commit.Segments {
-		if err := g.deps.Objects.Delete(ctx, seg.Key); err != nil {
-			g.deps.Logger.Warn("unregistered object not deleted", "key", seg.Key, "error", err)
+		for _, key := range []string{seg.Key, seg.IndexKey} {
+			if key == "" {
+				continue
+			}
+			if err := g.deps.Objects.Delete(ctx, key); err != nil {
+				g.deps.Logger.Warn("unregistered object not deleted", "key", key, "error", err)
+			}
 		}
 	}
 }

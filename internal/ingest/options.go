@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -73,6 +74,8 @@ type Catalog interface {
 type Objects interface {
 	// PutFile stores the file at path durably under key. The caller removes the file.
 	PutFile(ctx context.Context, key, path string) error
+	// Put stores size bytes of r durably under key.
+	Put(ctx context.Context, key string, r io.ReaderAt, size int64) error
 	// Delete removes an object; a missing one is no error.
 	Delete(ctx context.Context, key string) error
 }

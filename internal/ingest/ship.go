@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,6 +14,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/columnar"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wal"
 )
@@ -111,7 +114,7 @@ func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id ca
 	if b.dataset.Signal == signal.Metrics {
 		order = columnar.BySeries
 	}
-	opts := columnar.WriteOptions{Segment: id, RowGroupRows: g.opts.RowGroupRows, Sort: order}
+	opts := columnar.WriteOptions{Segment: id, RowGroupRows: g.opts.RowGroupRows, Sort: order, Index: b.dataset.Signal != signal.Metrics}
 	info, err := columnar.WriteFile(ctx, path, part, columns, opts)
 	if err != nil {
 		return catalog.Segment{}, info, err
@@ -120,12 +123,33 @@ func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id ca
 	if err := g.deps.Objects.PutFile(ctx, key, path); err != nil {
 		return catalog.Segment{}, info, fmt.Errorf("upload segment %d: %w", id, err)
 	}
-	return catalog.Segment{
+	seg := catalog.Segment{
 		ID: id, Dataset: catalog.DatasetID(b.key.Dataset), Org: b.dataset.Org, Key: key, Bytes: info.Bytes, Rows: info.Rows,
 		MinTime: info.MinTime, MaxTime: info.MaxTime, Partition: part.Partition, Format: info.Format, Checksum: info.Checksum,
 		RowGroups: info.RowGroups, Columns: info.Columns,
-	}, info, nil
+	}
+	err = g.storeIndex(ctx, &seg, info.Index)
+	return seg, info, err
 }
+
+// indexSuffix takes the place of a data object's ending in the key of its index.
+const indexSuffix = ".index"
+
+// storeIndex puts the search index of a segment beside it.
+func (g *Ingest) storeIndex(ctx context.Context, seg *catalog.Segment, b *searchindex.Builder) error {
+	if b == nil {
+		return nil
+	}
+	object := b.Finish(searchindex.Identity{Key: seg.Key, Checksum: seg.Checksum})
+	seg.IndexKey, seg.Index = strings.TrimSuffix(seg.Key, dataSuffix)+indexSuffix, int64(len(object))
+	if err := g.deps.Objects.Put(ctx, seg.IndexKey, bytes.NewReader(object), seg.Index); err != nil {
+		return fmt.Errorf("upload index of segment %d: %w", seg.ID, err)
+	}
+	return nil
+}
+
+// dataSuffix ends the keys of data objects.
+const dataSuffix = ".parquet"
 
 // ObjectKey returns the object key of a segment: org/signal/dataset/partition/number.parquet. Keys begin with the org, since an
 // engine instance may read below its org's prefix only.
@@ -139,7 +163,7 @@ func ObjectKey(s catalog.Stream, p catalog.Partition, id catalog.SegmentID) stri
 		layout = "2006-01"
 	case catalog.Hour:
 	}
-	return fmt.Sprintf("%s/%s/%d/%s/%016x.parquet", s.Org, s.Signal, s.Dataset, t.Format(layout), int64(id))
+	return fmt.Sprintf("%s/%s/%d/%s/%016x%s", s.Org, s.Signal, s.Dataset, t.Format(layout), int64(id), dataSuffix)
 }
 
 // isolate finds the entries of a prefix that cannot be written as a file, each alone, quarantines them and drops them, so that

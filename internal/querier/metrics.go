@@ -17,6 +17,8 @@ type metrics struct {
 	scanned    prometheus.Counter
 	segments   *prometheus.CounterVec
 	foreign    prometheus.Counter
+
+	indexFailures prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -39,8 +41,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "millstream_query_foreign_segments_total",
 			Help: "Segments of another org that a plan held; always 0 unless the catalog is damaged.",
 		}),
+		indexFailures: f.NewCounter(prometheus.CounterOpts{
+			Name: "millstream_query_index_failures_total",
+			Help: "Search indexes that were missing, stale or damaged, so that their file was scanned.",
+		}),
 	}
-	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics, prunedByOrder} {
+	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics, prunedByIndex, prunedByOrder} {
 		m.segments.WithLabelValues(outcome)
 	}
 	m.statements.WithLabelValues("ok")

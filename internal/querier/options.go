@@ -41,6 +41,7 @@ type Deps struct {
 	Buffers Buffers
 	Files   Files
 	Pool    *duck.Pool
+	Indexes Indexes // nil: no search indexes
 	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or stream may be shorter.
 	// Nil means no limit of the org.
 	Retention  func(org tenant.ID) time.Duration

@@ -11,14 +11,16 @@ import (
 
 // Stats is what a statement cost.
 type Stats struct {
-	ScannedRows    int64            // of segments and buffers, after pruning
-	ScannedBytes   int64            // of the segments' files
-	FreshRows      int64            // those of ScannedRows that came from buffers
-	Segments       int              // read
-	SegmentsPruned int              // left out
-	PrunedBy       map[string]int64 // the same by reason
-	Rows           int64            // answered so far
-	Took           time.Duration    // from the arrival of the statement, so far or to its end
+	ScannedRows     int64            // of segments and buffers, after pruning
+	ScannedBytes    int64            // of the segments' files
+	FreshRows       int64            // those of ScannedRows that came from buffers
+	Segments        int              // read
+	SegmentsPruned  int              // left out
+	RowGroups       int              // of the segments read
+	RowGroupsPruned int              // of those, left out by the search index
+	PrunedBy        map[string]int64 // the same by reason
+	Rows            int64            // answered so far
+	Took            time.Duration    // from the arrival of the statement, so far or to its end
 }
 
 // rows is a running result of the engine or a finished one of ours.

@@ -200,6 +200,7 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 		x := known[t.Stream.ID]
 		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Stream.Database])}
 		tables[i].segments = tables[i].prune(s.catalog.Segments, r.stats.PrunedBy)
+		r.pruneByIndex(ctx, tables[i])
 		tables[i].cutToTopN(r.stats.PrunedBy)
 	}
 	return tables, nil
@@ -213,8 +214,12 @@ func (r *run) check(tables []*table, s *state) error {
 		for _, x := range t.segments {
 			if !read[x.ID] {
 				read[x.ID] = true
-				r.stats.ScannedRows += x.Rows
+				r.stats.ScannedRows += t.rows(&x)
 				r.stats.ScannedBytes += x.Bytes
+				r.stats.RowGroups += x.RowGroups
+				if groups, ok := t.blocks[x.ID]; ok {
+					r.stats.RowGroupsPruned += x.RowGroups - len(groups)
+				}
 			}
 		}
 		datasets[t.stream.Dataset] = true

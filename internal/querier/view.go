@@ -18,6 +18,8 @@ type table struct {
 	stream   *stream
 	time     sqlplan.TimeRange // rows outside are hidden: the request's time and retention
 	segments []catalog.Segment // left after pruning
+	// blocks are the row groups that may be read of segments that the index restricts; other segments are read whole.
+	blocks map[catalog.SegmentID][]int
 }
 
 // variant is a column of a file or of a temporary table that holds the values of one type.
@@ -98,7 +100,8 @@ func (t *table) groups(columns []column) []*group {
 		g.nanos = t.names(signal.NanosColumn) && slices.ContainsFunc(s.Columns, func(c catalog.SegmentColumn) bool {
 			return c.ID == 0 && c.Physical == signal.NanosColumn
 		})
-		fmt.Fprint(&key, g.nanos, g.inside)
+		_, restricted := t.blocks[s.ID]
+		fmt.Fprint(&key, g.nanos, g.inside, restricted)
 		if byKey[key.String()] == nil {
 			byKey[key.String()] = g
 			out = append(out, g)
@@ -145,7 +148,11 @@ func (t *table) selectFiles(columns []column, g *group, paths map[catalog.Segmen
 		files[i] = literal(duck.PatternPath(paths[s.ID]))
 	}
 	from := "read_parquet([" + strings.Join(files, ", ") + "], hive_partitioning=false)"
-	return selectSQL(items, from, t.conditions(ident(signal.TimeColumn), ident(signal.MetricColumn), g.inside))
+	where := t.conditions(ident(signal.TimeColumn), ident(signal.MetricColumn), g.inside)
+	if blocks := t.blocksCondition(g.segments); blocks != "" {
+		where = append(where, blocks)
+	}
+	return selectSQL(items, from, where)
 }
 
 func (t *table) selectFresh(columns []column, f *freshTable) string {

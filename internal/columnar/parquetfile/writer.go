@@ -36,6 +36,7 @@ type Writer struct {
 	groups   []rowGroup
 	rows     int64
 	finished bool
+	distinct []string // see Distinct
 }
 
 type rowGroup struct {
@@ -91,6 +92,10 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 	c := &w.columns[len(g.chunks)]
 	data, dict, distinct := w.encoder.encode(c, chunk, g.rows)
 	stats := statsOf(c, chunk, g.rows, distinct)
+	w.distinct = distinct
+	if distinct == nil {
+		w.distinct = chunk.Texts
+	}
 	meta := chunkMeta{encoding: data.encoding, stats: footerStats(c.Kind, stats)}
 	bodies := [2][]byte{dict.body, data.body}
 	if w.compress(bodies) {
@@ -109,6 +114,10 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 	g.chunks = append(g.chunks, meta)
 	return stats, nil
 }
+
+// Distinct returns texts of the last chunk written, each that occurs at least once, most of them only once. They are valid until
+// the next WriteChunk.
+func (w *Writer) Distinct() []string { return w.distinct }
 
 // compress packs both bodies and reports whether that pays.
 func (w *Writer) compress(bodies [2][]byte) bool {
