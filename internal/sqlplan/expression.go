@@ -337,6 +337,7 @@ func (b *binder) bindFunction(n node, sc *scope) (class, error) {
 			return classUnknown, at(fault.Invalid, b.query.text, n.offset(), "function %s is nested too deeply", joinName([]string{name}))
 		}
 	}
+	cutsTime := b.cutsTime(n, sc)
 	classes, err := b.bindList(n.list("children"), sc)
 	if deeper {
 		b.nesting--
@@ -352,6 +353,10 @@ func (b *binder) bindFunction(n node, sc *scope) (class, error) {
 	}
 	if name == matchFunction {
 		return classBool, expandMatch(n)
+	}
+	if cutsTime {
+		cutPlainTime(n)
+		return classTime, nil
 	}
 	result := b.widenCall(n, classes, sc)
 	if bounded && n.str("function_name") == name {

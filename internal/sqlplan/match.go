@@ -44,7 +44,7 @@ func callsMatch(e node) bool {
 	return found
 }
 
-// expandMatch turns match(text, 'a "b c"') into the conjunction of a regular expression for each term.
+// expandMatch turns match(text, 'a "b c"') into a conjunction: for each term what sorts out most texts quickly, and the term itself.
 func expandMatch(n node) error {
 	args := n.list("children")
 	subject := asNode(args[0])
@@ -53,15 +53,14 @@ func expandMatch(n node) error {
 	if err != nil {
 		return err
 	}
-	found := make([]node, len(terms))
-	for i, t := range terms {
-		found[i] = newFunction(n, "regexp_matches", newCast(subject.clone(), "VARCHAR", false), newText(n, t.Pattern))
+	var quick, exact []node
+	find := func(pattern string) node {
+		return newFunction(n, "regexp_matches", newCast(subject.clone(), "VARCHAR", false), newText(n, pattern))
 	}
-	out := found[0]
-	if len(found) > 1 {
-		out = newConjunction(n, "CONJUNCTION_AND", found...)
+	for _, t := range terms {
+		quick, exact = append(quick, find(t.Hint)), append(exact, find(t.Pattern))
 	}
-	n.replace(withAlias(out, n))
+	n.replace(withAlias(newConjunction(n, "CONJUNCTION_AND", append(quick, exact...)...), n))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package words
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -12,6 +13,9 @@ import (
 type Term struct {
 	// Pattern is an RE2 expression that finds the term in a text, in any case of letters. It uses Class at its edges and never \b.
 	Pattern string
+	// Hint is an RE2 expression that finds something wherever Pattern does, and elsewhere too: the term's longest word in any case of
+	// letters, which engines look for many times faster.
+	Hint string
 	// Required are the folded words that a text with the term contains whole: what an index is asked for. Empty for a lone prefix.
 	Required []string
 	// Prefix is the folded beginning of the term's last word if it ended with *, else empty.
@@ -83,6 +87,7 @@ func newTerm(text string) (t Term, ok bool) {
 		folded = folded[:len(folded)-1]
 	}
 	t.Pattern = "(?i)" + before + strings.Join(quoted, gap) + end
+	t.Hint = "(?i)" + slices.MaxFunc(quoted, func(a, b string) int { return len(a) - len(b) })
 	t.Required = folded
 	return t, true
 }

@@ -86,12 +86,14 @@ func TestMatchTerms(t *testing.T) {
 
 func matches(t *testing.T, terms []words.Term, text string) bool {
 	t.Helper()
+	found := true
 	for _, term := range terms {
-		if !regexp.MustCompile(term.Pattern).MatchString(text) {
-			return false
-		}
+		exact := regexp.MustCompile(term.Pattern).MatchString(text)
+		require.True(t, !exact || regexp.MustCompile(term.Hint).MatchString(text), "%s finds something in %q, %s does not",
+			term.Pattern, text, term.Hint)
+		found = found && exact
 	}
-	return true
+	return found
 }
 
 func TestLiteralWords(t *testing.T) {

@@ -30,6 +30,11 @@ SELECT count(*) FROM nginx WHERE _timestamp > '2026-03-05 10:30:00+00' OR level 
 SELECT count(*) FROM nginx WHERE _timestamp > TIMESTAMPTZ '2026-03-05 12:00:00+00' - INTERVAL 90 MINUTE
 SELECT count(*) FROM nginx WHERE _timestamp + INTERVAL 1 HOUR > '2026-03-05 12:00:00+00'
 SELECT date_trunc('minute', _timestamp) AS minute, count(*) FROM nginx GROUP BY minute ORDER BY minute
+SELECT date_trunc('hour', _timestamp), count(*) FROM nginx n GROUP BY date_trunc('hour', _timestamp) ORDER BY date_trunc('hour', n._timestamp)
+SELECT date_trunc('second', _timestamp) AS s, date_trunc('day', _timestamp) AS d, date_trunc('week', _timestamp) AS w FROM nginx ORDER BY 1, 2, 3
+SELECT date_trunc('MONTH', _timestamp) AS m, datetrunc('quarter', _timestamp) AS q, date_trunc('year', _timestamp) AS y FROM nginx ORDER BY 1, 2, 3
+SELECT typeof(date_trunc('day', _timestamp)) AS d, typeof(date_trunc('minute', _timestamp)) AS m, date_trunc('hour', max(_timestamp)) FROM nginx GROUP BY ALL
+SELECT date_trunc(NULL, _timestamp) AS none, date_trunc('hour', _timestamp + INTERVAL 1 DAY) AS later FROM nginx ORDER BY later LIMIT 5
 SELECT time_bucket(INTERVAL '5 minutes', _timestamp) AS t, avg(duration) FROM nginx GROUP BY t ORDER BY t
 SELECT extract(hour FROM _timestamp) AS h, count(*) FROM nginx GROUP BY h ORDER BY h
 SELECT strftime(_timestamp, '%H:%M') AS t FROM nginx LIMIT 5
