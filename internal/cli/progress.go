@@ -34,13 +34,17 @@ func newProgress(w io.Writer, name string, first, total int64, bytes bool) *prog
 	if limit <= 0 {
 		limit = -1 // a spinner
 	}
-	p.bar = progressbar.NewOptions64(limit,
+	options := []progressbar.Option{
 		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(name), progressbar.OptionSetWidth(width),
 		progressbar.OptionThrottle(refresh), progressbar.OptionShowBytes(bytes), progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetItsString("rows"), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetPredictTime(limit > 0), progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionSpinnerType(14), progressbar.OptionUseANSICodes(true),
-	)
+	}
+	if !bytes {
+		options = append(options, progressbar.OptionShowIts())
+	}
+	p.bar = progressbar.NewOptions64(limit, options...)
 	if first > 0 {
 		p.draw(first)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,10 +108,12 @@ func runQuery(ctx context.Context, o queryOptions, statement string, s Streams) 
 	return nil
 }
 
+var errCanceled = errors.New("canceled")
+
 // canceled returns a short error instead of err if the user stopped the command.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("canceled: %w", ctx.Err())
+		return errCanceled
 	}
 	return err
 }

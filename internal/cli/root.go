@@ -38,7 +38,7 @@ func New(s Streams) *cobra.Command {
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(s.Out, app.VersionText()) },
 	})
 	root.AddCommand(configCommand(&configPath, s))
-	root.AddCommand(queryCommand(s), importCommand(s))
+	root.AddCommand(queryCommand(s), importCommand(s), tailCommand(s), demoCommand(s))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
 	})
