@@ -51,6 +51,7 @@ func OpenReader(path string, names Names) (*Reader, error) {
 }
 
 func (r *Reader) open(names Names) (err error) {
+	defer caught(&err)
 	r.parquet, err = file.NewParquetReader(r.f)
 	if err != nil {
 		return fault.Wrap(fault.Corrupt, err, "footer of a data file")
@@ -80,23 +81,19 @@ func (r *Reader) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if r.next == r.parquet.NumRowGroups() {
 		return nil, io.EOF
 	}
-	indices := make([]int, len(r.columns))
-	for i, c := range r.columns {
-		indices[i] = c.index
-	}
-	table, err := r.arrow.ReadRowGroups(ctx, indices, []int{r.next})
+	rec, err := r.rowGroup(ctx, r.next)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, fault.Wrap(fault.Corrupt, err, "row group %d of %s", r.next, r.f.Name())
 	}
-	defer table.Release()
 	r.next++
-	return r.record(table)
+	return rec, nil
 }
 
-func (r *Reader) record(table arrow.Table) (arrow.RecordBatch, error) {
+// rowGroup reads column by column in this goroutine, so that a panic of the decoder over damaged bytes is caught here.
+func (r *Reader) rowGroup(ctx context.Context, group int) (_ arrow.RecordBatch, err error) {
 	fields := make([]arrow.Field, len(r.columns))
 	arrays := make([]arrow.Array, len(r.columns))
 	defer func() {
@@ -106,14 +103,49 @@ func (r *Reader) record(table arrow.Table) (arrow.RecordBatch, error) {
 			}
 		}
 	}()
+	defer caught(&err)
+	rows := r.parquet.MetaData().RowGroup(group).NumRows()
 	for i, c := range r.columns {
-		a, err := joined(table.Column(i).Data(), c.field.Type)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		a, err := r.column(ctx, group, c)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.field.Name, err)
 		}
 		fields[i], arrays[i] = c.field, a
+		if int64(a.Len()) != rows {
+			return nil, fmt.Errorf("column %q: %d values in %d rows", c.field.Name, a.Len(), rows)
+		}
 	}
-	return array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, table.NumRows()), nil
+	rec := array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, rows)
+	if err := signal.CheckRecord(rec); err != nil {
+		rec.Release()
+		return nil, err
+	}
+	return rec, nil
+}
+
+func (r *Reader) column(ctx context.Context, group int, c readColumn) (arrow.Array, error) {
+	groups := []int{group}
+	column, err := r.arrow.GetFieldReader(ctx, c.index, map[int]bool{c.index: true}, groups)
+	if err != nil {
+		return nil, err
+	}
+	defer column.Release()
+	chunked, err := r.arrow.ReadColumn(groups, column)
+	if err != nil {
+		return nil, err
+	}
+	defer chunked.Release()
+	return joined(chunked, c.field.Type)
+}
+
+// caught turns a panic of the Parquet decoder, which trusts what it reads, into an error.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fault.New(fault.Corrupt, "damaged data file: %v", p)
+	}
 }
 
 // joined returns a chunked column as one array of the type, which has the same memory layout.
