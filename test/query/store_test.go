@@ -23,6 +23,7 @@ import (
 	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/fresh"
 	"github.com/millstream/millstream/internal/querier"
+	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 )
@@ -44,6 +45,9 @@ type store struct {
 	dir     string
 	clock   *clock.Fake
 	catalog *sqlite.Catalog
+
+	groupRows int
+
 	querier *querier.Querier
 	writer  catalog.Writer
 
@@ -51,12 +55,14 @@ type store struct {
 	seq      map[catalog.DatasetID]uint64
 	buffered map[catalog.DatasetID][]fresh.Chunk
 	streams  map[catalog.DatasetID]catalog.Stream
-	lost     []string // warnings of writers that do not answer
-	onRead   func()   // called between the buffers' snapshot and the catalog's
+	indexes  map[catalog.SegmentID][]byte // index objects
+	lost     []string                     // warnings of writers that do not answer
+	onRead   func()                       // called between the buffers' snapshot and the catalog's
 }
 
 type storeOptions struct {
 	querier   querier.Options
+	groupRows int // rows of a row group; 0 = 1000
 	engine    func(o *duck.Options)
 	retention time.Duration
 }
@@ -66,6 +72,10 @@ func newStore(t *testing.T, o storeOptions) *store {
 	s := &store{
 		t: t, dir: t.TempDir(), clock: clock.NewFake(now), seq: map[catalog.DatasetID]uint64{},
 		buffered: map[catalog.DatasetID][]fresh.Chunk{}, streams: map[catalog.DatasetID]catalog.Stream{},
+		indexes: map[catalog.SegmentID][]byte{}, groupRows: o.groupRows,
+	}
+	if s.groupRows == 0 {
+		s.groupRows = 1000
 	}
 	var err error
 	s.catalog, err = sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(s.dir, "catalog.db"), Clock: s.clock})
@@ -82,7 +92,7 @@ func newStore(t *testing.T, o storeOptions) *store {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	s.querier, err = querier.New(o.querier, querier.Deps{
-		Catalog: s.catalog, Buffers: s, Files: s, Pool: pool, Clock: s.clock,
+		Catalog: s.catalog, Buffers: s, Files: s, Indexes: s, Pool: pool, Clock: s.clock,
 		Retention: func(tenant.ID) time.Duration { return o.retention },
 	})
 	require.NoError(t, err)
@@ -97,6 +107,21 @@ func (s *store) Pin(_ context.Context, segments []catalog.Segment) (paths []stri
 		paths = append(paths, filepath.Join(s.dir, "objects", x.Key))
 	}
 	return paths, func() {}, nil
+}
+
+// OpenIndex implements querier.Indexes.
+func (s *store) OpenIndex(ctx context.Context, x catalog.Segment) (*searchindex.Index, error) {
+	s.mu.Lock()
+	object := s.indexes[x.ID]
+	s.mu.Unlock()
+	read := func(_ context.Context, off int64, buf []byte) error {
+		if off+int64(len(buf)) > int64(len(object)) {
+			return io.ErrUnexpectedEOF
+		}
+		copy(buf, object[off:])
+		return nil
+	}
+	return searchindex.Open(ctx, read, int64(len(object)), searchindex.Identity{Key: x.Key, Checksum: x.Checksum})
 }
 
 // Snapshot implements querier.Buffers.
@@ -239,12 +264,15 @@ func (s *store) files(c *catalog.DatasetCommit, records []arrow.RecordBatch) {
 		key := fmt.Sprintf("%s/%d/%d.parquet", of.Org, c.Dataset, id)
 		path := filepath.Join(s.dir, "objects", key)
 		makeDir(s.t, filepath.Dir(path))
-		info, err := columnar.WriteFile(s.t.Context(), path, p, lookup, columnar.WriteOptions{Segment: id, RowGroupRows: 1000, Sort: order})
+		opts := columnar.WriteOptions{Segment: id, RowGroupRows: s.groupRows, Sort: order, Index: true}
+		info, err := columnar.WriteFile(s.t.Context(), path, p, lookup, opts)
 		require.NoError(s.t, err)
 		for column, set := range info.Types {
 			types[column] |= set
 		}
+		s.indexes[id] = info.Index.Finish(searchindex.Identity{Key: key, Checksum: info.Checksum})
 		c.Segments = append(c.Segments, catalog.Segment{
+			IndexKey: key + ".index", Index: int64(len(s.indexes[id])),
 			ID: id, Dataset: c.Dataset, Org: of.Org, Key: key, Bytes: info.Bytes, Rows: info.Rows, MinTime: info.MinTime, MaxTime: info.MaxTime,
 			Partition: p.Partition, Format: info.Format, Checksum: info.Checksum, RowGroups: info.RowGroups, Columns: info.Columns,
 		})
