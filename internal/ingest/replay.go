@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/wal"
@@ -129,15 +131,7 @@ func (g *Ingest) adoptAbandoned(ctx context.Context) error {
 
 // endOlder takes earlier epochs off the list of holders once nothing of them is buffered or set aside by the fence.
 func (g *Ingest) endOlder(ctx context.Context) {
-	g.mu.RLock()
-	ended := make([]catalog.WriterKey, 0, len(g.mu.older))
-	for w := range g.mu.older {
-		if g.epochIsEmpty(w) {
-			ended = append(ended, w)
-		}
-	}
-	g.mu.RUnlock()
-	for _, w := range ended {
+	for _, w := range g.emptyOlder() {
 		if err := g.deps.Catalog.EndWriter(ctx, w.Node, w.Epoch); err != nil {
 			g.deps.Logger.Warn("earlier writer epoch not ended yet", "node", w.Node, "epoch", w.Epoch, "error", err)
 			continue
@@ -153,14 +147,15 @@ func (g *Ingest) endOlder(ctx context.Context) {
 	}
 }
 
-// epochIsEmpty reports whether no buffer of the epoch holds rows. The caller holds g.mu.
-func (g *Ingest) epochIsEmpty(w catalog.WriterKey) bool {
-	for key, b := range g.mu.buffers {
-		if key.Node == w.Node && key.Epoch == w.Epoch {
-			if s := b.state(); !s.empty || s.fenced {
-				return false
-			}
+// emptyOlder returns the earlier epochs of which no buffer holds rows.
+func (g *Ingest) emptyOlder() []catalog.WriterKey {
+	g.mu.RLock()
+	older := maps.Clone(g.mu.older)
+	g.mu.RUnlock()
+	for _, b := range g.all() {
+		if s := b.state(); !s.empty || s.fenced {
+			delete(older, catalog.WriterKey{Node: b.key.Node, Epoch: b.key.Epoch})
 		}
 	}
-	return true
+	return slices.Collect(maps.Keys(older))
 }

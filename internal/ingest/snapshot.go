@@ -16,16 +16,13 @@ import (
 // Snapshot answers a fresh read from the buffers of all epochs that this process holds. It refuses with ErrReplaying until the
 // replay is over, since until then rows may be in the log alone.
 func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, error) {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if g.mu.state < phaseReady {
+	buffers, ok := g.holding(q)
+	if !ok {
 		return fresh.Result{}, ErrReplaying
 	}
 	var out fresh.Result
-	for key, b := range g.mu.buffers {
-		if b.dataset.Org != q.Org || !slices.Contains(q.Datasets, catalog.DatasetID(key.Dataset)) {
-			continue
-		}
+	for _, b := range buffers {
+		key := b.key
 		s := fresh.Snapshot{Writer: catalog.WriterKey{Node: key.Node, Epoch: key.Epoch}, Dataset: catalog.DatasetID(key.Dataset)}
 		for _, e := range b.visible(g.log.Durable, q.Start, q.End) {
 			s.Chunks = append(s.Chunks, fresh.Chunk{Seq: e.seq, Record: project(e.record, q.Columns)})
@@ -36,6 +33,18 @@ func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, err
 		}
 	}
 	return out, nil
+}
+
+// holding returns the buffers of the asked datasets. It is not ok while the log is being replayed.
+func (g *Ingest) holding(q fresh.Request) (buffers []*buffer, ok bool) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for key, b := range g.mu.buffers {
+		if b.dataset.Org == q.Org && slices.Contains(q.Datasets, catalog.DatasetID(key.Dataset)) {
+			buffers = append(buffers, b)
+		}
+	}
+	return buffers, g.mu.state >= phaseReady
 }
 
 // project returns the record with the event time and the wanted columns only (all when columns is nil). Names are compared
