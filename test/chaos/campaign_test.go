@@ -204,8 +204,8 @@ func (c *campaign) count(ctx context.Context, l *lane) error {
 	a, err := c.wire(l).client.Ask(ctx, fmt.Sprintf("SELECT count(*), count(DISTINCT %s), coalesce(max(%s), 0) FROM %s", l.number, l.number, l.from))
 	var answer *mstest.StatusError
 	switch {
-	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && floor == 0:
-		return nil // the first row has not come yet
+	case errors.As(err, &answer) && floor == 0 && (answer.Status == http.StatusNotFound || answer.Status == http.StatusBadRequest):
+		return nil // the first row, which brings stream and column, has not come yet
 	case errors.As(err, &answer) && answer.Status != http.StatusServiceUnavailable && answer.Status != http.StatusGatewayTimeout:
 		return err
 	case err != nil && answer == nil && !errors.Is(err, mstest.ErrNoAnswer):

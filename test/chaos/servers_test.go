@@ -124,13 +124,16 @@ func (c *campaign) killWhile(p *netproxy.Proxy, m netproxy.Mode) func() {
 	}
 }
 
-// commitMark is what ends a transaction of the catalog on the wire; flushes make nearly all of them while known streams are written.
-const commitMark = "commit\x00"
+// What a transaction that registers files shows on the wire: a key, then its end.
+const (
+	keyMark    = ".parquet"
+	commitMark = "commit\x00"
+)
 
 // killAtCommit kills the program between the upload of files and the moment it knows that they are registered (case K06).
 func (c *campaign) killAtCommit(p *netproxy.Proxy, side netproxy.Side) func() {
 	return func() {
-		<-p.HoldAt(commitMark, side)
+		<-p.HoldAt(side, keyMark, commitMark)
 		c.rest(300)
 		c.server.Kill()
 	}
@@ -139,7 +142,7 @@ func (c *campaign) killAtCommit(p *netproxy.Proxy, side netproxy.Side) func() {
 // loseCommit cuts the connection at a commit, so that the program has to find out what became of it.
 func (c *campaign) loseCommit(p *netproxy.Proxy, side netproxy.Side) func() {
 	return func() {
-		<-p.HoldAt(commitMark, side)
+		<-p.HoldAt(side, keyMark, commitMark)
 		c.rest(300)
 		p.Set(netproxy.Refuse)
 		c.rest(200)

@@ -46,9 +46,10 @@ type Proxy struct {
 
 // hold is an armed HoldAt.
 type hold struct {
-	mark []byte
-	side Side
-	hit  chan struct{}
+	marks []string
+	side  Side
+	seen  map[net.Conn]int // how many of the marks a client has sent
+	hit   chan struct{}
 }
 
 // Start returns a proxy of the server at host:port.
@@ -79,12 +80,13 @@ func (p *Proxy) Set(m Mode) {
 	}
 }
 
-// HoldAt stops, once, the first connection from now on whose client sends mark within one read. The channel is closed when that has
-// happened. The connection passes nothing more and is cut by Set(Refuse) or when an end closes it.
-func (p *Proxy) HoldAt(mark string, side Side) <-chan struct{} {
+// HoldAt stops, once, the first connection whose client sends the marks from now on in that order, each within one read, at the
+// last of them. The channel is closed when that has happened. The connection passes nothing more and is cut by Set(Refuse) or when
+// an end closes it.
+func (p *Proxy) HoldAt(side Side, marks ...string) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mu.hold = &hold{mark: []byte(mark), side: side, hit: make(chan struct{})}
+	p.mu.hold = &hold{marks: marks, side: side, seen: make(map[net.Conn]int), hit: make(chan struct{})}
 	return p.mu.hold.hit
 }
 
@@ -138,7 +140,7 @@ func (p *Proxy) serve(client net.Conn) {
 		p.copy(client, server, func([]byte) bool { return !isClosed(held) })
 	})
 	p.copy(server, client, func(sent []byte) bool {
-		switch side, hit := p.take(sent); {
+		switch side, hit := p.take(client, sent); {
 		case !hit:
 			return true
 		case side == AfterServer:
@@ -170,12 +172,16 @@ func (p *Proxy) forget(c net.Conn) {
 	delete(p.mu.open, c)
 }
 
-// take reports whether what was sent meets the armed hold, and disarms it.
-func (p *Proxy) take(sent []byte) (side Side, hit bool) {
+// take reports whether what a client sent meets the last mark of the armed hold, and disarms it.
+func (p *Proxy) take(client net.Conn, sent []byte) (side Side, hit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.mu.hold
-	if h == nil || !bytes.Contains(sent, h.mark) {
+	if h == nil || !bytes.Contains(sent, []byte(h.marks[h.seen[client]])) {
+		return 0, false
+	}
+	h.seen[client]++
+	if h.seen[client] < len(h.marks) {
 		return 0, false
 	}
 	p.mu.hold = nil

@@ -3,6 +3,7 @@ package netproxy_test
 import (
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,23 +21,24 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	seen := make(chan string, 100)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var wait sync.WaitGroup
+	wait.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			buf := make([]byte, 100)
-			for n, err := c.Read(buf); err == nil; n, err = c.Read(buf) {
-				seen <- string(buf[:n])
-				_, _ = c.Write(buf[:n])
-			}
-			_ = c.Close()
+			wait.Go(func() {
+				buf := make([]byte, 100)
+				for n, err := c.Read(buf); err == nil; n, err = c.Read(buf) {
+					seen <- string(buf[:n])
+					_, _ = c.Write(buf[:n])
+				}
+				_ = c.Close()
+			})
 		}
-	}()
-	t.Cleanup(func() { require.NoError(t, l.Close()); <-done })
+	})
+	t.Cleanup(func() { require.NoError(t, l.Close()); wait.Wait() })
 	return l.Addr().String(), seen
 }
 
@@ -85,11 +87,17 @@ func TestHoldBeforeServer(t *testing.T) {
 	t.Parallel()
 	addr, got := echo(t)
 	p := netproxy.Start(t, addr)
-	hit := p.HoldAt("commit", netproxy.BeforeServer)
+	hit := p.HoldAt(netproxy.BeforeServer, "insert", "commit")
 	c := dial(t, p.Addr())
-	_, err := ask(t, c, "begin")
-	require.NoError(t, err)
-	require.Equal(t, "begin", <-got)
+	other := dial(t, p.Addr())
+	for _, text := range []string{"begin", "commit", "insert"} {
+		_, err := ask(t, c, text)
+		require.NoError(t, err)
+		require.Equal(t, text, <-got)
+	}
+	_, err := ask(t, other, "commit")
+	require.NoError(t, err, "this one has not sent the first mark")
+	require.Equal(t, "commit", <-got)
 	_, err = c.Write([]byte("commit"))
 	require.NoError(t, err)
 	<-hit
@@ -102,7 +110,7 @@ func TestHoldAfterServer(t *testing.T) {
 	t.Parallel()
 	addr, got := echo(t)
 	p := netproxy.Start(t, addr)
-	hit := p.HoldAt("commit", netproxy.AfterServer)
+	hit := p.HoldAt(netproxy.AfterServer, "commit")
 	c := dial(t, p.Addr())
 	_, err := c.Write([]byte("commit"))
 	require.NoError(t, err)
