@@ -27,6 +27,7 @@ const lazily = "3600"
 type store struct {
 	*mstest.Server
 	mstest.Client
+	settings []string // MS_ variables as name=value
 }
 
 // start starts a server that flushes only when it stops. Pairs are names of MS_ variables and their values.
@@ -36,8 +37,12 @@ func start(t *testing.T, pairs ...string) store {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		env[pairs[i]] = pairs[i+1]
 	}
-	s := mstest.Start(t, mstest.Config{Env: env})
-	return store{s, s.Client("t1")}
+	server := mstest.Start(t, mstest.Config{Env: env})
+	s := store{Server: server, Client: server.Client("t1")}
+	for name, value := range env {
+		s.settings = append(s.settings, name+"="+value)
+	}
+	return s
 }
 
 // stages runs check on rows in memory, on rows read back from the log after a kill, on rows in files, and after a kill again.
@@ -168,13 +173,13 @@ func (s store) refusal(t *testing.T, statement string) *mstest.StatusError {
 // rss returns the resident memory of the server in bytes.
 func (s store) rss(t *testing.T) int64 {
 	t.Helper()
-	return status(t, s.PID(), "VmRSS:")
+	return memory(t, s.PID(), "VmRSS:")
 }
 
 // peakRSS returns the largest resident memory that the server has had since resetPeak.
 func (s store) peakRSS(t *testing.T) int64 {
 	t.Helper()
-	return status(t, s.PID(), "VmHWM:")
+	return memory(t, s.PID(), "VmHWM:")
 }
 
 // resetPeak makes peakRSS start anew.
@@ -183,7 +188,7 @@ func (s store) resetPeak(t *testing.T) {
 	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.PID()), []byte("5"), 0o600))
 }
 
-func status(t *testing.T, pid int, field string) int64 {
+func memory(t *testing.T, pid int, field string) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	require.NoError(t, err)
