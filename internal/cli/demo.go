@@ -70,7 +70,7 @@ func runDemo(ctx context.Context, o demoOptions, s Streams) error {
 	span := time.Duration(o.minutes) * time.Minute
 	end := time.Now().UTC().Truncate(time.Millisecond)
 	d := &demo{
-		options: o, shop: newShop(o.seed, end.Add(-span), span),
+		options: o, shop: newShop(o.seed, end.Add(-span), span, o.rows),
 		sender: demoSender{client: c, retryFor: o.retryFor},
 	}
 	d.progress = newProgress(s.Err, "shop", 0, int64(o.rows), false)
@@ -221,7 +221,11 @@ func (s *demoSender) send(ctx context.Context, d shopData) error {
 		if err != nil {
 			return fmt.Errorf("encode for %s: %w", r.path, err)
 		}
-		retry := newRetrier(s.retryFor, func(err error, wait time.Duration) { s.say("%v; again in %v", err, wait.Round(time.Millisecond)) })
+		giveUp := s.retryFor
+		if s.sent.rows() == 0 {
+			giveUp = 0 // a server that is not there yet is a mistake rather than a hiccup
+		}
+		retry := newRetrier(giveUp, s.say)
 		header := http.Header{"Content-Type": {r.media}, "X-Millstream-Stream": {demoStream}}
 		if err := retry.do(ctx, func() error { _, err := s.client.post(ctx, r.path, body, header); return err }); err != nil {
 			return err

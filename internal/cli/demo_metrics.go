@@ -7,18 +7,24 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// scrapeEvery is the time between the points of a metric.
+// scrapeEvery is the time between the points of a metric, unless that made more than a quarter of the rows.
 const scrapeEvery = 15 * time.Second
+
+// scrapeInterval returns the time between points when rows of all kinds are spread over span.
+func scrapeInterval(rows int, span time.Duration) time.Duration {
+	scrapes := max(rows/4/pointsPerScrape(), 1)
+	return max(scrapeEvery, span/time.Duration(scrapes))
+}
 
 // pointsPerScrape counts the points of a scrape.
 func pointsPerScrape() int { return 3 * len(shopServices()) }
 
 // pointsOver returns how many points the shop produces in a time.
-func (s *shop) pointsOver(span time.Duration) int { return int(span/scrapeEvery) * pointsPerScrape() }
+func (s *shop) pointsOver(span time.Duration) int { return int(span/s.every) * pointsPerScrape() }
 
 // scrape writes the points that are due up to now.
 func (s *shop) scrape(now time.Time) {
-	for next := s.scraped.Add(scrapeEvery); !next.After(now); next = next.Add(scrapeEvery) {
+	for next := s.scraped.Add(s.every); !next.After(now); next = next.Add(s.every) {
 		s.scraped = next
 		for _, service := range shopServices() {
 			s.scrapeService(service, next)

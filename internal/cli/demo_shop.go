@@ -58,6 +58,7 @@ type shop struct {
 	badTo   time.Time
 	started time.Time
 	scraped time.Time
+	every   time.Duration // between points
 	tally   map[string]*serviceTally
 	orders  int
 }
@@ -68,11 +69,12 @@ type serviceTally struct {
 	seconds            float64
 }
 
-func newShop(seed uint64, start time.Time, span time.Duration) *shop {
+// newShop opens a shop that is about to produce rows over a span of time.
+func newShop(seed uint64, start time.Time, span time.Duration, rows int) *shop {
 	s := &shop{
 		random: rand.New(rand.NewPCG(seed, 0x5107)), data: newShopData(), spans: map[string]ptrace.SpanSlice{},
 		badFrom: start.Add(span * 70 / 100), badTo: start.Add(span * 80 / 100), started: start, scraped: start,
-		tally: map[string]*serviceTally{},
+		every: scrapeInterval(rows, span), tally: map[string]*serviceTally{},
 	}
 	for _, name := range shopServices() {
 		s.tally[name] = &serviceTally{}

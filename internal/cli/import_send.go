@@ -34,9 +34,7 @@ func (r *importRun) send(ctx context.Context, b *batch, pending *pendingBatch) e
 		return nil
 	}
 	unsure := pending != nil
-	retry := newRetrier(r.options.retryFor, func(err error, wait time.Duration) {
-		r.progress.say("%s: %v; again in %v", r.name, err, wait.Round(time.Millisecond))
-	})
+	retry := newRetrier(r.options.retryFor, r.progress.say)
 	if pending == nil {
 		if err := retry.do(ctx, func() (err error) { pending, err = r.prepare(ctx, b); return err }); err != nil {
 			return err

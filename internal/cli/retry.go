@@ -21,12 +21,12 @@ const (
 type retrier struct {
 	giveUp time.Duration // after the first failure in a row; 0 = at once
 	// sleep waits, or returns the context's error. It is a field so that tests need not wait.
-	sleep  func(ctx context.Context, d time.Duration) error
-	notice func(err error, wait time.Duration) // told before each wait; may be nil
+	sleep func(ctx context.Context, d time.Duration) error
+	say   func(format string, args ...any) // tells of the first wait and of long ones
 }
 
-func newRetrier(giveUp time.Duration, notice func(error, time.Duration)) *retrier {
-	return &retrier{giveUp: giveUp, sleep: sleep, notice: notice}
+func newRetrier(giveUp time.Duration, say func(format string, args ...any)) *retrier {
+	return &retrier{giveUp: giveUp, sleep: sleep, say: say}
 }
 
 // do calls attempt until it returns no error, or one that a repetition does not mend, or until giveUp has passed.
@@ -45,8 +45,8 @@ func (r *retrier) do(ctx context.Context, attempt func() error) error {
 			}
 			return fmt.Errorf("given up after %d attempts: %w", n+1, err)
 		}
-		if r.notice != nil {
-			r.notice(err, wait)
+		if n == 0 || wait > longWait/3 {
+			r.say("%v; again in %v", err, wait.Round(time.Millisecond))
 		}
 		if err := r.sleep(ctx, wait); err != nil {
 			return err
