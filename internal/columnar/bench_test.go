@@ -18,7 +18,7 @@ import (
 // logRecords makes records of nine columns with the shape of a service's log: few services, levels and hosts, unique trace ids,
 // messages of some 110 bytes that repeat in parts.
 func logRecords(rows, perRecord int) []arrow.RecordBatch {
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible
+	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{
 		"connection", "closed", "by", "remote", "block", "received", "size", "67108864", "from", "session", "opened", "task", "finished",
 		"org.apache.spark.storage.BlockManager", "stored", "as", "values", "in", "memory", "(estimated", "user", "root", "worker", "ready",

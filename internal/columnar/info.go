@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -71,12 +72,7 @@ func (f *field) measure(s parquetfile.Stats, chunk *parquetfile.Chunk) {
 	if f.typ != signal.Int64 || !f.exact || s.Values == 0 || (s.MinInt >= -maxExactInt && s.MaxInt <= maxExactInt) {
 		return
 	}
-	for _, v := range chunk.Ints {
-		if signal.IsInexactInt(v) {
-			f.exact = false
-			return
-		}
-	}
+	f.exact = !slices.ContainsFunc(chunk.Ints, signal.IsInexactInt)
 }
 
 const maxExactInt = math.MaxInt64 >> 10 // 2^53 - 1

@@ -60,7 +60,7 @@ func listRows(p *Part) []rowRef {
 	for i, r := range p.Records {
 		times, nanos := signal.Times(r), signal.Nanos(r)
 		add := func(row int32) {
-			ref := rowRef{time: int64(times[row]), record: int16(i), row: row} //nolint:gosec // below maxRecords
+			ref := rowRef{time: int64(times[row]), record: int16(i), row: row}
 			if nanos != nil {
 				ref.nanos = nanos[row]
 			}
@@ -72,7 +72,7 @@ func listRows(p *Part) []rowRef {
 			}
 			continue
 		}
-		for row := range int32(r.NumRows()) { //nolint:gosec // a record has far fewer rows
+		for row := range int32(r.NumRows()) {
 			add(row)
 		}
 	}
@@ -94,7 +94,7 @@ func sortBySeries(p *Part, refs []rowRef) []rowRef {
 		s := series{metrics(ref), labels(ref)}
 		id, ok := ids[s]
 		if !ok {
-			id = int32(len(names)) //nolint:gosec // at most the number of rows
+			id = int32(len(names))
 			ids[s] = id
 			names = append(names, s)
 		}
@@ -102,14 +102,14 @@ func sortBySeries(p *Part, refs []rowRef) []rowRef {
 	}
 	byName := make([]int32, len(names))
 	for i := range byName {
-		byName[i] = int32(i) //nolint:gosec // at most the number of rows
+		byName[i] = int32(i)
 	}
 	slices.SortFunc(byName, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(names[a].metric, names[b].metric), cmp.Compare(names[a].labels, names[b].labels))
 	})
 	rank := make([]int32, len(names))
 	for place, id := range byName {
-		rank[id] = int32(place) //nolint:gosec // at most the number of rows
+		rank[id] = int32(place)
 	}
 	for i := range rows {
 		rows[i].series = rank[rows[i].series]

@@ -131,7 +131,7 @@ func splitRows(records []arrow.RecordBatch, hours map[int64]bool) []Part {
 					parts[k] = last
 				}
 			}
-			last.add(r, int32(row)) //nolint:gosec // a record has far fewer rows
+			last.add(r, int32(row))
 		}
 	}
 	out := make([]Part, 0, len(parts))

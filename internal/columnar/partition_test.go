@@ -128,7 +128,9 @@ func TestStatistics(t *testing.T) {
 		long += "ab"
 	}
 	rows := []row{
-		{time: 5, fields: map[string]value{"i": int64(-3), "f": bits(math.Float64bits(1.5)), "s": "b", "b": true, "m": int64(1 << 60), "l": long}},
+		{time: 5, fields: map[string]value{
+			"i": int64(-3), "f": bits(math.Float64bits(1.5)), "s": "b", "b": true, "m": int64(1 << 60), "l": long,
+		}},
 		{time: 3, fields: map[string]value{"i": int64(9), "f": bits(math.Float64bits(-2)), "s": "a", "t": micros(12), "m": "x", "l": "aa"}},
 		{time: 4, fields: map[string]value{"n": bits(math.Float64bits(math.NaN())), "s": "", "m": int64(1<<60 + 1)}},
 	}

@@ -142,7 +142,7 @@ func (r *Reader) column(ctx context.Context, group int, c readColumn) (arrow.Arr
 }
 
 // caught turns a panic of the Parquet decoder, which trusts what it reads, into an error.
-func caught(err *error) {
+func caught(err *error) { //nolint:gocritic // a deferred call sets the result through it
 	if p := recover(); p != nil {
 		*err = fault.New(fault.Corrupt, "damaged data file: %v", p)
 	}

@@ -76,7 +76,7 @@ func WriteFile(ctx context.Context, path string, part Part, cols Columns, opts W
 	if err := opts.validate(part.NumRows()); err != nil {
 		return Info{}, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // readable for other engines
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return Info{}, fault.Wrap(fault.Unavailable, err, "create a data file")
 	}

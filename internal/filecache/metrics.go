@@ -2,7 +2,6 @@ package filecache
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
@@ -15,12 +14,11 @@ type metrics struct {
 
 // newMetrics registers the cache's metrics; a nil reg registers nothing.
 func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
 	counter := func(name, help string) prometheus.Counter {
-		return f.NewCounter(prometheus.CounterOpts{Namespace: "millstream", Subsystem: "file_cache", Name: name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "millstream", Subsystem: "file_cache", Name: name, Help: help})
 	}
-	return &metrics{
-		bytes: f.NewGauge(prometheus.GaugeOpts{
+	m := &metrics{
+		bytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "millstream", Subsystem: "file_cache", Name: "bytes", Help: "Bytes of copies, those being fetched included.",
 		}),
 		hits:      counter("hits_total", "Files that were there when a plan asked for them."),
@@ -28,4 +26,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		failures:  counter("failures_total", "Fetches that failed."),
 		evictions: counter("evictions_total", "Copies dropped to make room."),
 	}
+	if reg != nil {
+		reg.MustRegister(m.bytes, m.hits, m.fetched, m.failures, m.evictions)
+	}
+	return m
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/millstream/millstream/internal/fault"
 )
@@ -21,27 +20,27 @@ type metrics struct {
 	indexFailures prometheus.Counter
 }
 
+// newMetrics registers the metrics; a nil reg registers nothing.
 func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
 	m := &metrics{
-		statements: f.NewCounterVec(prometheus.CounterOpts{
+		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millstream_query_statements_total", Help: "Statements that ended, by outcome: ok or the kind of the error.",
 		}, []string{"outcome"}),
-		seconds: f.NewHistogram(prometheus.HistogramOpts{
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "millstream_query_seconds", Help: "Time from a statement's arrival to its last row.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
-		scanned: f.NewCounter(prometheus.CounterOpts{
+		scanned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_query_scanned_rows_total", Help: "Rows of segments and buffers that statements read, after pruning.",
 		}),
-		segments: f.NewCounterVec(prometheus.CounterOpts{
+		segments: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millstream_query_segments_total", Help: "Segments that statements read, or left out by reason.",
 		}, []string{"outcome"}),
-		foreign: f.NewCounter(prometheus.CounterOpts{
+		foreign: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_query_foreign_segments_total",
 			Help: "Segments of another org that a plan held; always 0 unless the catalog is damaged.",
 		}),
-		indexFailures: f.NewCounter(prometheus.CounterOpts{
+		indexFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "millstream_query_index_failures_total",
 			Help: "Search indexes that were missing, stale or damaged, so that their file was scanned.",
 		}),
@@ -50,6 +49,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.segments.WithLabelValues(outcome)
 	}
 	m.statements.WithLabelValues("ok")
+	if reg != nil {
+		reg.MustRegister(m.statements, m.seconds, m.scanned, m.segments, m.foreign, m.indexFailures)
+	}
 	return m
 }
 

@@ -21,7 +21,7 @@ const (
 // prune returns the segments that may hold a row that the table's reference can use, and counts the others by reason.
 func (t *table) prune(segments []catalog.Segment, pruned map[string]int64) []catalog.Segment {
 	var out []catalog.Segment
-	useful := t.time.Intersect(t.Table.Time)
+	useful := t.time.Intersect(t.Time)
 	for _, s := range segments {
 		switch {
 		case s.Dataset != t.stream.Dataset:

@@ -198,7 +198,7 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 	tables := make([]*table, len(plan.Tables))
 	for i, t := range plan.Tables {
 		x := known[t.Stream.ID]
-		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Stream.Database])}
+		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Database])}
 		tables[i].segments = tables[i].prune(s.catalog.Segments, r.stats.PrunedBy)
 		r.pruneByIndex(ctx, tables[i])
 		tables[i].cutToTopN(r.stats.PrunedBy)
@@ -212,14 +212,15 @@ func (r *run) check(tables []*table, s *state) error {
 	datasets := make(map[catalog.DatasetID]bool)
 	for _, t := range tables {
 		for _, x := range t.segments {
-			if !read[x.ID] {
-				read[x.ID] = true
-				r.stats.ScannedRows += t.rows(&x)
-				r.stats.ScannedBytes += x.Bytes
-				r.stats.RowGroups += x.RowGroups
-				if groups, ok := t.blocks[x.ID]; ok {
-					r.stats.RowGroupsPruned += x.RowGroups - len(groups)
-				}
+			if read[x.ID] {
+				continue
+			}
+			read[x.ID] = true
+			r.stats.ScannedRows += t.rows(&x)
+			r.stats.ScannedBytes += x.Bytes
+			r.stats.RowGroups += x.RowGroups
+			if groups, ok := t.blocks[x.ID]; ok {
+				r.stats.RowGroupsPruned += x.RowGroups - len(groups)
 			}
 		}
 		datasets[t.stream.Dataset] = true
@@ -287,7 +288,7 @@ func (r *run) pin(ctx context.Context, tables []*table) (map[catalog.SegmentID]s
 func (r *run) loadFresh(ctx context.Context, tables []*table, s *state) (map[catalog.DatasetID]*freshTable, error) {
 	filters := make(map[catalog.DatasetID]*freshFilter)
 	for _, t := range tables {
-		useful := t.time.Intersect(t.Table.Time)
+		useful := t.time.Intersect(t.Time)
 		f := filters[t.stream.Dataset]
 		if f == nil {
 			f = &freshFilter{time: useful, columns: make(map[string]bool)}

@@ -78,7 +78,6 @@ func (t *table) viewSQL(paths map[catalog.SegmentID]string, fresh *freshTable) s
 type group struct {
 	segments []catalog.Segment
 	variants [][]variant // by column of the view
-	labels   string      // the files' column of label sets, if a column of the view is a label
 	nanos    bool
 	inside   bool // all rows are in the time range
 }

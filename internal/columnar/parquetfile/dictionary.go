@@ -33,19 +33,19 @@ func (d *textDict) init() { d.seed = maphash.MakeSeed() }
 func (d *textDict) build(values []string) bool {
 	d.values, d.index, d.bytes = d.values[:0], d.index[:0], 0
 	d.resetSlots(len(values))
-	mask := uint32(len(d.slots) - 1) //nolint:gosec // a power of two far below 2^32
+	mask := uint32(len(d.slots) - 1)
 	for i, v := range values {
 		if i > 0 && v == values[i-1] {
 			d.index = append(d.index, d.index[i-1])
 			continue
 		}
-		h := uint32(maphash.String(d.seed, v)) //nolint:gosec // any 32 bits of the hash do
+		h := uint32(maphash.String(d.seed, v))
 		at := h & mask
 		for d.slots[at].at != emptySlot && (d.slots[at].hash != h || d.values[d.slots[at].at] != v) {
 			at = (at + 1) & mask
 		}
 		if d.slots[at].at == emptySlot {
-			d.slots[at] = textSlot{hash: h, at: uint32(len(d.values))} //nolint:gosec // at most maxDictEntries
+			d.slots[at] = textSlot{hash: h, at: uint32(len(d.values))}
 			d.values = append(d.values, v)
 			d.bytes += len(v) + 4
 		}
@@ -90,8 +90,8 @@ type wordDict struct {
 func (d *wordDict) build(n int, value func(int) uint64) bool {
 	d.values, d.index = d.values[:0], d.index[:0]
 	d.resetSlots(n)
-	shift := 64 - bits.Len(uint(len(d.slots)-1)) //nolint:gosec // not negative
-	mask := uint64(len(d.slots) - 1)             //nolint:gosec // not negative
+	shift := 64 - bits.Len(uint(len(d.slots)-1))
+	mask := uint64(len(d.slots) - 1)
 	for i := range n {
 		v := value(i)
 		at := v * 0x9e3779b97f4a7c15 >> shift
@@ -99,7 +99,7 @@ func (d *wordDict) build(n int, value func(int) uint64) bool {
 			at = (at + 1) & mask
 		}
 		if d.slots[at] == emptySlot {
-			d.slots[at] = uint32(len(d.values)) //nolint:gosec // at most maxDictEntries
+			d.slots[at] = uint32(len(d.values))
 			d.values = append(d.values, v)
 		}
 		d.index = append(d.index, d.slots[at])
@@ -128,5 +128,5 @@ func (d *wordDict) resetSlots(values int) {
 // slotCount returns a power of two that leaves half of the slots free: entries never pass half of the values, and the check
 // comes every dictSample values.
 func slotCount(values int) int {
-	return 1 << bits.Len(uint(max(values, 2*dictSample))) //nolint:gosec // not negative
+	return 1 << bits.Len(uint(max(values, 2*dictSample)))
 }

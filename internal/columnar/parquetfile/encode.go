@@ -35,7 +35,7 @@ type encoder struct {
 
 // encode returns the data page of a chunk and its dictionary page, whose encoding is 0 and values 0 when there is none. Distinct
 // is the text dictionary if there is one. All of it is valid until the next call.
-func (e *encoder) encode(c *Column, chunk *Chunk, rows int) (data page, dict page, distinct []string) {
+func (e *encoder) encode(c *Column, chunk *Chunk, rows int) (data, dict page, distinct []string) {
 	e.data, e.dict = e.data[:0], e.dict[:0]
 	if !c.Required {
 		e.appendLevels(chunk.Present, rows)
@@ -71,7 +71,6 @@ func (e *encoder) encodeInts(c *Column, values []int64) (encoding int32, dict pa
 	if c.Kind == Int16 {
 		width = 4
 	}
-	//nolint:gosec // the bits are meant
 	if !c.Sequence && len(values) > 0 && e.words.build(len(values), func(i int) uint64 { return uint64(values[i]) }) {
 		return rleDict, e.wordPage(width)
 	}
@@ -83,7 +82,7 @@ func (e *encoder) encodeInts(c *Column, values []int64) (encoding int32, dict pa
 		}
 	}
 	for _, v := range values {
-		e.data = appendWord(e.data, uint64(v), width) //nolint:gosec // the bits are meant
+		e.data = appendWord(e.data, uint64(v), width)
 	}
 	return plain, page{}
 }
@@ -93,7 +92,7 @@ func (e *encoder) encodeInts(c *Column, values []int64) (encoding int32, dict pa
 func (e *encoder) encodeTexts(values []string) int32 {
 	if !equalLengths(values) {
 		for _, v := range values {
-			e.data = binary.LittleEndian.AppendUint32(e.data, uint32(len(v))) //nolint:gosec // texts are megabytes at most
+			e.data = binary.LittleEndian.AppendUint32(e.data, uint32(len(v)))
 			e.data = append(e.data, v...)
 		}
 		return plain
@@ -126,7 +125,7 @@ func narrow(values []int64) bool {
 
 func appendWord(dst []byte, v uint64, width int) []byte {
 	if width == 4 {
-		return binary.LittleEndian.AppendUint32(dst, uint32(v)) //nolint:gosec // the low half is meant
+		return binary.LittleEndian.AppendUint32(dst, uint32(v))
 	}
 	return binary.LittleEndian.AppendUint64(dst, v)
 }
@@ -141,7 +140,7 @@ func (e *encoder) wordPage(width int) page {
 
 func (e *encoder) textPage() page {
 	for _, v := range e.texts.values {
-		e.dict = binary.LittleEndian.AppendUint32(e.dict, uint32(len(v))) //nolint:gosec // below maxDictBytes
+		e.dict = binary.LittleEndian.AppendUint32(e.dict, uint32(len(v)))
 		e.dict = append(e.dict, v...)
 	}
 	e.appendIndexes(e.texts.index, len(e.texts.values))
@@ -149,7 +148,7 @@ func (e *encoder) textPage() page {
 }
 
 func (e *encoder) appendIndexes(index []uint32, entries int) {
-	width := max(1, bits.Len(uint(entries-1))) //nolint:gosec // entries is positive
+	width := max(1, bits.Len(uint(entries-1)))
 	e.data = append(e.data, byte(width))
 	e.data = appendHybrid(e.data, index, width)
 }
@@ -159,7 +158,7 @@ func (e *encoder) appendLevels(present []bool, rows int) {
 	start := len(e.data)
 	e.data = append(e.data, 0, 0, 0, 0)
 	if present == nil {
-		e.data = binary.AppendUvarint(e.data, uint64(rows)<<1) //nolint:gosec // not negative
+		e.data = binary.AppendUvarint(e.data, uint64(rows)<<1)
 		e.data = append(e.data, 1)
 	} else {
 		e.levels = e.levels[:0]
@@ -172,7 +171,7 @@ func (e *encoder) appendLevels(present []bool, rows int) {
 		}
 		e.data = appendHybrid(e.data, e.levels, 1)
 	}
-	binary.LittleEndian.PutUint32(e.data[start:], uint32(len(e.data)-start-4)) //nolint:gosec // small
+	binary.LittleEndian.PutUint32(e.data[start:], uint32(len(e.data)-start-4))
 }
 
 func (e *encoder) appendBools(values []bool) {

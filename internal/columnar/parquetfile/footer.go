@@ -57,7 +57,7 @@ func (w *Writer) footer() []byte {
 		t.end()
 	}
 	t.end()
-	out := binary.LittleEndian.AppendUint32(t.buf, uint32(len(t.buf))) //nolint:gosec // megabytes at most
+	out := binary.LittleEndian.AppendUint32(t.buf, uint32(len(t.buf)))
 	return append(out, magic...)
 }
 
@@ -65,7 +65,7 @@ func (w *Writer) schema(t *thrift) {
 	t.list(2, thriftStruct, len(w.columns)+1)
 	t.begin()
 	t.text(4, "schema")
-	t.i32(5, int32(len(w.columns))) //nolint:gosec // thousands at most
+	t.i32(5, int32(len(w.columns)))
 	t.end()
 	for i := range w.columns {
 		w.columns[i].element(t)
@@ -142,7 +142,7 @@ func (w *Writer) rowGroup(t *thrift, i int) {
 	t.i64(5, g.start)
 	t.i64(6, size)
 	if i <= math.MaxInt16 {
-		t.i16(7, int16(i)) //nolint:gosec // checked
+		t.i16(7, int16(i))
 	}
 	t.end()
 }
@@ -197,7 +197,7 @@ func footerStats(k Kind, s Stats) statistics {
 		out.min, out.minExact = LowerBound(s.MinText)
 		out.max, out.maxExact, out.bounded = UpperBound(s.MaxText)
 	default:
-		out.min, out.max = word64(uint64(s.MinInt)), word64(uint64(s.MaxInt)) //nolint:gosec // the bits are meant
+		out.min, out.max = word64(uint64(s.MinInt)), word64(uint64(s.MaxInt))
 	}
 	return out
 }
@@ -215,7 +215,7 @@ func floatBounds(s Stats) (least, greatest string) {
 }
 
 func word32(v int64) string {
-	return string(binary.LittleEndian.AppendUint32(nil, uint32(v))) //nolint:gosec // a 16-bit value
+	return string(binary.LittleEndian.AppendUint32(nil, uint32(v)))
 }
 
 func word64(v uint64) string { return string(binary.LittleEndian.AppendUint64(nil, v)) }

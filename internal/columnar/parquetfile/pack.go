@@ -47,7 +47,7 @@ func appendLiterals(dst []byte, values []uint32, width int) []byte {
 		acc |= uint64(v) << filled
 		filled += width
 		if filled >= 32 {
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(acc)) //nolint:gosec // the low half is meant
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(acc))
 			acc >>= 32
 			filled -= 32
 		}
@@ -99,7 +99,7 @@ func appendDeltaBlock(dst []byte, deltas []int64, least int64) []byte {
 		mini := deltas[m*deltaMini : min(len(deltas), (m+1)*deltaMini)]
 		var all uint64
 		for _, d := range mini {
-			all |= uint64(d - least) //nolint:gosec // never negative, wraps as the format says
+			all |= uint64(d - least)
 		}
 		width := bits.Len64(all)
 		dst[widths+m] = byte(width)
@@ -114,7 +114,7 @@ func appendPacked64(dst []byte, mini []int64, least int64, width int) []byte {
 	var acc uint64
 	var filled int
 	for _, d := range mini {
-		v := uint64(d - least) //nolint:gosec // never negative, wraps as the format says
+		v := uint64(d - least)
 		acc |= v << filled
 		if filled+width >= 64 {
 			dst = binary.LittleEndian.AppendUint64(dst, acc)

@@ -74,7 +74,10 @@ func NewWriter(out io.Writer, columns []Column, opts Options) (*Writer, error) {
 		}
 		w.zstd = enc
 	}
-	return w, w.write([]byte(magic))
+	if err := w.write([]byte(magic)); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // RowGroups returns how many row groups were written.
@@ -137,15 +140,15 @@ func (w *Writer) writePage(meta *chunkMeta, p page, body []byte, dictionary bool
 	h.buf = h.buf[:0]
 	h.begin()
 	h.i32(1, pageType(dictionary))
-	h.i32(2, int32(len(p.body))) //nolint:gosec // a page is megabytes
-	h.i32(3, int32(len(body)))   //nolint:gosec // a page is megabytes
+	h.i32(2, int32(len(p.body)))
+	h.i32(3, int32(len(body)))
 	if dictionary {
 		h.open(7)
-		h.i32(1, int32(p.values)) //nolint:gosec // rows of a row group
+		h.i32(1, int32(p.values))
 		h.i32(2, p.encoding)
 	} else {
 		h.open(5)
-		h.i32(1, int32(p.values)) //nolint:gosec // rows of a row group
+		h.i32(1, int32(p.values))
 		h.i32(2, p.encoding)
 		h.i32(3, rle)
 		h.i32(4, rle)
