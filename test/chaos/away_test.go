@@ -58,11 +58,11 @@ func TestReplayInLittleMemory(t *testing.T) {
 	}})
 	c := newCampaign(t, s, 5)
 	c.turn(0)
-	const least = 64 << 20 // bytes of rows
+	const least = 24 << 20 // bytes of rows
 	for counter(t, s, "millstream_ingest_buffer_bytes") < least {
 		for _, l := range c.lanes() {
 			span := l.take(10_000)
-			require.NoError(t, l.send(t.Context(), c.wire(l), l, span))
+			require.NoError(t, l.send(t.Context(), c.wire(l), span))
 			l.ack(span)
 		}
 	}

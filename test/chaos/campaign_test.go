@@ -156,8 +156,7 @@ func (c *campaign) write(ctx context.Context, i int, random *rand.Rand) {
 
 // mayRefuse reports whether a good request may end so: acknowledged, no answer, or 503 with the time of another try.
 func mayRefuse(err error) bool {
-	var answer *mstest.StatusError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*mstest.StatusError](err); ok {
 		return answer.Status == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
 	}
 	return err == nil || errors.Is(err, mstest.ErrNoAnswer) || status.Code(err) == codes.Unavailable
@@ -168,7 +167,7 @@ func (c *campaign) writeOnce(ctx context.Context, i int, random *rand.Rand) erro
 	defer c.gate.RUnlock()
 	l := c.lanes()[i]
 	s := l.take(1 + random.Int64N(maxRequestRows))
-	err := l.send(ctx, c.wire(l), l, s)
+	err := l.send(ctx, c.wire(l), s)
 	if err == nil {
 		l.ack(s)
 	}
@@ -178,7 +177,7 @@ func (c *campaign) writeOnce(ctx context.Context, i int, random *rand.Rand) erro
 func (c *campaign) wire(l *lane) wire {
 	client := c.server.Client(l.org)
 	client.Transport = c.http
-	return wire{client: client, grpc: c.grpc}
+	return wire{lane: l, client: client, grpc: c.grpc}
 }
 
 // read asks for counts. An answer may fail to come, but must not be wrong.
@@ -201,7 +200,8 @@ func (c *campaign) read(ctx context.Context, r int) {
 // count asks once and returns what is wrong with the answer.
 func (c *campaign) count(ctx context.Context, l *lane) error {
 	floor := l.floor()
-	a, err := c.wire(l).client.Ask(ctx, fmt.Sprintf("SELECT count(*), count(DISTINCT %s), coalesce(max(%s), 0) FROM %s", l.number, l.number, l.from))
+	statement := fmt.Sprintf("SELECT count(*), count(DISTINCT %s), coalesce(max(%s), 0) FROM %s", l.number, l.number, l.from)
+	a, err := c.wire(l).client.Ask(ctx, statement)
 	var answer *mstest.StatusError
 	switch {
 	case errors.As(err, &answer) && floor == 0 && (answer.Status == http.StatusNotFound || answer.Status == http.StatusBadRequest):

@@ -115,7 +115,7 @@ func (c *campaign) awaitRefused() {
 	l := c.lanes()[0]
 	require.NoError(c, mstest.WaitFor(c.Context(), func(ctx context.Context) error {
 		s := l.take(1)
-		err := l.send(ctx, c.wire(l), l, s)
+		err := l.send(ctx, c.wire(l), s)
 		var answer *mstest.StatusError
 		switch {
 		case err == nil:

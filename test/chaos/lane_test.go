@@ -21,8 +21,9 @@ import (
 	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
-// wire is the way of the rows into the server.
+// wire is the way of a lane's rows into the server.
 type wire struct {
+	*lane
 	client mstest.Client // of the lane's org
 	grpc   *grpc.ClientConn
 }
@@ -33,7 +34,7 @@ type lane struct {
 	number      string // SQL of a row's number
 	from        string // SQL name of the stream
 	// send sends rows and returns nil when the server has acknowledged all of them.
-	send func(ctx context.Context, w wire, l *lane, s span) error
+	send func(ctx context.Context, w wire, s span) error
 	ledger
 }
 
@@ -76,24 +77,24 @@ func row(n int64) string {
 		strings.Repeat("as it was ", int(n%23)))
 }
 
-func sendLines(ctx context.Context, w wire, l *lane, s span) error {
+func sendLines(ctx context.Context, w wire, s span) error {
 	var body strings.Builder
 	for n := s.first; n <= s.last; n++ {
 		body.WriteString(row(n) + "\n")
 	}
-	return sendJSON(ctx, w, l, s, body.String(), "application/x-ndjson")
+	return sendJSON(ctx, w, s, body.String(), "application/x-ndjson")
 }
 
-func sendArray(ctx context.Context, w wire, l *lane, s span) error {
+func sendArray(ctx context.Context, w wire, s span) error {
 	rows := make([]string, 0, s.rows())
 	for n := s.first; n <= s.last; n++ {
 		rows = append(rows, row(n))
 	}
-	return sendJSON(ctx, w, l, s, "["+strings.Join(rows, ",")+"]", "application/json")
+	return sendJSON(ctx, w, s, "["+strings.Join(rows, ",")+"]", "application/json")
 }
 
-func sendJSON(ctx context.Context, w wire, l *lane, s span, body, contentType string) error {
-	res, err := w.client.Do(ctx, http.MethodPost, "/api/v1/intake/logs/"+l.stream, []byte(body), "Content-Type", contentType)
+func sendJSON(ctx context.Context, w wire, s span, body, contentType string) error {
+	res, err := w.client.Do(ctx, http.MethodPost, "/api/v1/intake/logs/"+w.stream, []byte(body), "Content-Type", contentType)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ type refusedError struct{ text string }
 
 func (e refusedError) Error() string { return e.text }
 
-func sendOTLPLogs(ctx context.Context, w wire, l *lane, s span) error {
+func sendOTLPLogs(ctx context.Context, w wire, s span) error {
 	logs := plog.NewLogs()
 	records := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
 	for n := s.first; n <= s.last; n++ {
@@ -129,7 +130,7 @@ func sendOTLPLogs(ctx context.Context, w wire, l *lane, s span) error {
 		return fmt.Errorf("encode logs: %w", err)
 	}
 	res, err := w.client.Do(ctx, http.MethodPost, "/v1/logs", body,
-		"Content-Type", "application/x-protobuf", "X-Millstream-Stream", l.stream)
+		"Content-Type", "application/x-protobuf", "X-Millstream-Stream", w.stream)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func sendOTLPLogs(ctx context.Context, w wire, l *lane, s span) error {
 	return refused(answer.PartialSuccess().RejectedLogRecords(), answer.PartialSuccess().ErrorMessage())
 }
 
-func sendOTLPSpans(ctx context.Context, w wire, l *lane, s span) error {
+func sendOTLPSpans(ctx context.Context, w wire, s span) error {
 	traces := ptrace.NewTraces()
 	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
 	for n := s.first; n <= s.last; n++ {
@@ -155,17 +156,17 @@ func sendOTLPSpans(ctx context.Context, w wire, l *lane, s span) error {
 		r.SetEndTimestamp(pcommon.NewTimestampFromTime(when(n).Add(time.Millisecond)))
 		r.Attributes().PutInt("n", n)
 	}
-	answer, err := ptraceotlp.NewGRPCClient(w.grpc).Export(l.outgoing(ctx), ptraceotlp.NewExportRequestFromTraces(traces))
+	answer, err := ptraceotlp.NewGRPCClient(w.grpc).Export(w.outgoing(ctx), ptraceotlp.NewExportRequestFromTraces(traces))
 	if err != nil {
 		return err
 	}
 	return refused(answer.PartialSuccess().RejectedSpans(), answer.PartialSuccess().ErrorMessage())
 }
 
-func sendOTLPGauge(ctx context.Context, w wire, l *lane, s span) error {
+func sendOTLPGauge(ctx context.Context, w wire, s span) error {
 	metrics := pmetric.NewMetrics()
 	m := metrics.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
-	m.SetName(l.stream)
+	m.SetName(w.stream)
 	points := m.SetEmptyGauge().DataPoints()
 	for n := s.first; n <= s.last; n++ {
 		p := points.AppendEmpty()
@@ -173,7 +174,7 @@ func sendOTLPGauge(ctx context.Context, w wire, l *lane, s span) error {
 		p.SetIntValue(n)
 		p.Attributes().PutInt("n", n) // a series for each number: samples of one series and time are one sample
 	}
-	answer, err := pmetricotlp.NewGRPCClient(w.grpc).Export(l.outgoing(ctx), pmetricotlp.NewExportRequestFromMetrics(metrics))
+	answer, err := pmetricotlp.NewGRPCClient(w.grpc).Export(w.outgoing(ctx), pmetricotlp.NewExportRequestFromMetrics(metrics))
 	if err != nil {
 		return err
 	}

@@ -96,13 +96,6 @@ func (l *ledger) settle(stored []int64, forgiven ...span) error {
 	return nil
 }
 
-// forget lets the count fall: the caller has destroyed rows that were seen.
-func (l *ledger) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mu.seen, l.mu.rows = 0, 0
-}
-
 // missing returns the numbers of s that are not in the sorted stored ones.
 func (s span) missing(stored []int64) (out []int64) {
 	for n := s.first; n <= s.last; n++ {

@@ -48,8 +48,8 @@ func build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open the build lock: %w", err)
 	}
-	defer lock.Close()                                                     //nolint:errcheck // closing unlocks; nothing was written
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { //nolint:gosec // file descriptors are small
+	defer lock.Close() //nolint:errcheck // closing unlocks; nothing was written
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock the build folder: %w", err)
 	}
 	target := filepath.Join(dir, "millstream")

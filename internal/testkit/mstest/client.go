@@ -132,7 +132,7 @@ func roundTrip(transport http.RoundTripper, req *http.Request) (Response, error)
 	if err != nil {
 		return Response{}, fmt.Errorf("%s %s: %w: %w", req.Method, req.URL.Path, ErrNoAnswer, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // read to its end
+	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		return Response{}, fmt.Errorf("%s %s: %w to its end: %w", req.Method, req.URL.Path, ErrNoAnswer, err)

@@ -16,3 +16,12 @@ func TestKillLong(t *testing.T) {
 func TestServersLong(t *testing.T) {
 	serverRounds(t, seed(t, uint64(time.Now().UnixNano())), number(t, "MILLSTREAM_CHAOS_ROUNDS", 60))
 }
+
+// TestDamagedLogLong is TestDamagedLog with all damages and every cut of up to 40 bytes.
+func TestDamagedLogLong(t *testing.T) {
+	all := damages()
+	for n := range int64(40) {
+		all = append(all, cut(n+1))
+	}
+	damageAll(t, all)
+}
