@@ -63,10 +63,10 @@ func serverRounds(t *testing.T, seed uint64, rounds int) {
 		if round > 0 && round%laneRounds == 0 {
 			c.turn(round / laneRounds)
 		}
-		strike := strikes[round%len(strikes)]
-		if round%len(strikes) == 0 {
+		if round%len(strikes) == 0 { // each comes once before any comes again
 			c.random.Shuffle(len(strikes), func(i, j int) { strikes[i], strikes[j] = strikes[j], strikes[i] })
 		}
+		strike := strikes[round%len(strikes)]
 		c.rest(500)
 		strike.run()
 		if !c.server.Running() {
