@@ -52,7 +52,7 @@ func (r *importRun) send(ctx context.Context, b *batch, pending *pendingBatch) e
 			b = rest
 			unsure = err != nil && lost(err)
 			if err != nil && b.rows() < before {
-				return nil // some rows went through: that is progress, so the wait starts anew
+				return retry.pause(ctx, err) // some rows went through: that is progress, so patience starts anew
 			}
 			return err
 		})

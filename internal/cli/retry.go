@@ -55,6 +55,16 @@ func (r *retrier) do(ctx context.Context, attempt func() error) error {
 	}
 }
 
+// pause waits as after a first failure; an error that a repetition does not mend is returned.
+func (r *retrier) pause(ctx context.Context, err error) error {
+	if !temporary(err) {
+		return err
+	}
+	wait := backoff(0, err)
+	r.say("%v; again in %v", err, wait.Round(time.Millisecond))
+	return r.sleep(ctx, wait)
+}
+
 // backoff returns the wait after attempt n (from 0) failed with err.
 func backoff(n int, err error) time.Duration {
 	ceiling := min(firstWait<<min(n, 10), longWait)
