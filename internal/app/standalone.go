@@ -121,8 +121,9 @@ func (s *standalone) retention(tenant.ID) time.Duration {
 func (s *standalone) compactor(ctx context.Context) error {
 	return compactor.New(compactor.Options{
 		Interval: s.config.Compactor.Interval, DeletionGrace: s.config.Compactor.DeletionGrace, Retention: s.retention,
+		TargetSize: s.config.Compactor.TargetSize, StagingDir: s.stagingDir(),
 	}, compactor.Deps{
-		Catalog: s.catalog, Objects: s.objects, Clock: clock.System{}, Logger: s.component("compactor"), Registerer: s.metrics,
+		Catalog: s.catalog, Objects: s.objects, Files: s.files, Clock: clock.System{}, Logger: s.component("compactor"), Registerer: s.metrics,
 	}).Run(ctx)
 }
 

@@ -76,11 +76,16 @@ func WriteFile(ctx context.Context, path string, part Part, cols Columns, opts W
 	if err := opts.validate(part.NumRows()); err != nil {
 		return Info{}, err
 	}
+	return createFile(path, func(f io.Writer) (Info, error) { return writeTo(ctx, f, part, cols, opts) })
+}
+
+// createFile makes the file at path, has it written, and syncs it. After an error there is no file.
+func createFile(path string, write func(io.Writer) (Info, error)) (Info, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return Info{}, fault.Wrap(fault.Unavailable, err, "create a data file")
 	}
-	info, err := writeTo(ctx, f, part, cols, opts)
+	info, err := write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -103,16 +108,14 @@ func writeTo(ctx context.Context, out io.Writer, part Part, cols Columns, opts W
 	if len(refs) == 0 {
 		return Info{}, fault.New(fault.Internal, "a part without rows")
 	}
-	w := &fileWriter{fields: fields, opts: opts, sum: xxhash.New()}
-	w.nanos = hasNanos(&part, refs)
-	if opts.Index {
-		w.index = newIndexer(fields)
-	}
-	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sum), 256<<10)
-	if err := w.write(ctx, refs); err != nil {
+	w, err := newFileWriter(out, fields, hasNanos(&part, refs), opts)
+	if err != nil {
 		return Info{}, err
 	}
-	return w.info, nil
+	if _, err := w.write(ctx, refs, true); err != nil {
+		return Info{}, err
+	}
+	return w.finish()
 }
 
 // fileWriter writes one file of format 1.
@@ -128,29 +131,42 @@ type fileWriter struct {
 	info   Info
 }
 
-func (w *fileWriter) write(ctx context.Context, refs []rowRef) error {
+// newFileWriter begins a file of the given columns.
+func newFileWriter(out io.Writer, fields []*field, nanos bool, opts WriteOptions) (*fileWriter, error) {
+	w := &fileWriter{fields: fields, nanos: nanos, opts: opts, sum: xxhash.New(), info: Info{Format: Writable}}
+	if opts.Index {
+		w.index = newIndexer(fields)
+	}
+	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sum), 256<<10)
 	var err error
 	w.file, err = parquetfile.NewWriter(w.out, w.columns(), parquetfile.Options{
-		Level:     w.opts.Level,
+		Level:     opts.Level,
 		CreatedBy: "millstream",
 		Meta:      [][2]string{{metaFormat, strconv.Itoa(Writable)}},
 	})
-	if err != nil {
-		return err
-	}
-	w.info = Info{Rows: int64(len(refs)), MinTime: refs[0].time, MaxTime: refs[0].time, Format: Writable}
-	for rest := refs; len(rest) > 0; {
+	return w, err
+}
+
+// write writes sorted rows in whole row groups and returns those that are left over; with last, the end may be a smaller group and
+// nothing is left. The fields' arrays are those that refs count by.
+func (w *fileWriter) write(ctx context.Context, refs []rowRef, last bool) (rest []rowRef, err error) {
+	for rest = refs; len(rest) >= w.opts.RowGroupRows || last && len(rest) > 0; {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		n := min(len(rest), w.opts.RowGroupRows)
 		if err := w.rowGroup(rest[:n]); err != nil {
-			return err
+			return nil, err
 		}
 		rest = rest[n:]
 	}
+	return rest, nil
+}
+
+// finish writes the footer and returns what the catalog keeps.
+func (w *fileWriter) finish() (Info, error) {
 	if err := errors.Join(w.file.Close(), w.out.Flush()); err != nil {
-		return err
+		return Info{}, err
 	}
 	w.info.Bytes = w.file.Size()
 	w.info.RowGroups = w.file.RowGroups()
@@ -159,7 +175,7 @@ func (w *fileWriter) write(ctx context.Context, refs []rowRef) error {
 	if w.index != nil {
 		w.info.Index = w.index.builder
 	}
-	return nil
+	return w.info, nil
 }
 
 func (w *fileWriter) columns() []parquetfile.Column {
@@ -181,7 +197,11 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 	if err != nil {
 		return err
 	}
+	if w.info.Rows == 0 {
+		w.info.MinTime, w.info.MaxTime = times.MinInt, times.MaxInt
+	}
 	w.info.MinTime, w.info.MaxTime = min(w.info.MinTime, times.MinInt), max(w.info.MaxTime, times.MaxInt)
+	w.info.Rows += int64(len(refs))
 	if w.nanos {
 		if _, err := w.own(refs, func(r rowRef) int64 { return int64(r.nanos) }); err != nil {
 			return err

@@ -21,7 +21,9 @@ const (
 	DefaultInterval      = time.Minute
 	DefaultDeletionGrace = time.Hour
 	DefaultOrphanGrace   = 24 * time.Hour
+	DefaultTargetSize    = 256 << 20
 	sweepEvery           = time.Hour
+	mergeLevel           = 3 // of zstd: merged files are read often and written once
 	batchSize            = 500
 )
 
@@ -30,6 +32,10 @@ type Options struct {
 	Interval      time.Duration // between rounds; default 1 min
 	DeletionGrace time.Duration // from the retirement of a segment to the deletion of its object; default 1 h
 	OrphanGrace   time.Duration // age at which an object without a segment is deleted; default 24 h
+	// TargetSize is the size in bytes up to which files are merged; default 256 MiB.
+	TargetSize int64
+	// StagingDir takes merged files between their writing and their upload.
+	StagingDir string
 	// Retention is the age at which rows of an org expire, 0 = never. Nil: never.
 	Retention func(org tenant.ID) time.Duration
 }
@@ -42,12 +48,16 @@ type Catalog interface {
 	Retired(ctx context.Context, before time.Time, limit int) ([]catalog.Segment, error)
 	Forget(ctx context.Context, ids []catalog.SegmentID) error
 	KnownObjects(ctx context.Context, keys []string) (map[string]bool, error)
+	Snapshot(ctx context.Context, q catalog.SnapshotQuery) (catalog.Snapshot, error)
+	NextSegments(ctx context.Context, n int) (catalog.SegmentID, error)
+	Replace(ctx context.Context, dataset catalog.DatasetID, old []catalog.SegmentID, added []catalog.Segment) error
 }
 
 // Deps are the collaborators.
 type Deps struct {
 	Catalog    Catalog
 	Objects    objstore.Store
+	Files      Files
 	Clock      clock.Clock
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -61,6 +71,10 @@ type Compactor struct {
 	deleted  prometheus.Counter
 	orphans  prometheus.Counter
 	failures prometheus.Counter
+
+	merged, unreadable prometheus.Counter
+
+	broken map[catalog.SegmentID]struct{} // segments that could not be read; used by Compact alone
 }
 
 // New returns a Compactor that has done nothing yet.
@@ -70,6 +84,9 @@ func New(opts Options, deps Deps) *Compactor {
 	}
 	if opts.DeletionGrace <= 0 {
 		opts.DeletionGrace = DefaultDeletionGrace
+	}
+	if opts.TargetSize <= 0 {
+		opts.TargetSize = DefaultTargetSize
 	}
 	if opts.OrphanGrace <= 0 {
 		opts.OrphanGrace = DefaultOrphanGrace
@@ -82,13 +99,16 @@ func New(opts Options, deps Deps) *Compactor {
 	}
 	c := &Compactor{
 		opts: opts, deps: deps,
-		expired:  counter("millstream_compactor_expired_segments_total", "Segments retired because all their rows had expired."),
-		deleted:  counter("millstream_compactor_deleted_objects_total", "Objects of retired segments that were deleted."),
-		orphans:  counter("millstream_compactor_orphan_objects_total", "Objects without a segment that were deleted."),
-		failures: counter("millstream_compactor_failures_total", "Rounds with a failure; the next round tries again."),
+		expired:    counter("millstream_compactor_expired_segments_total", "Segments retired because all their rows had expired."),
+		deleted:    counter("millstream_compactor_deleted_objects_total", "Objects of retired segments that were deleted."),
+		orphans:    counter("millstream_compactor_orphan_objects_total", "Objects without a segment that were deleted."),
+		merged:     counter("millstream_compactor_merged_segments_total", "Segments that were merged into larger ones."),
+		unreadable: counter("millstream_compactor_unreadable_segments_total", "Segments that could not be merged because they are damaged."),
+		broken:     make(map[catalog.SegmentID]struct{}),
+		failures:   counter("millstream_compactor_failures_total", "Rounds with a failure; the next round tries again."),
 	}
 	if deps.Registerer != nil {
-		deps.Registerer.MustRegister(c.expired, c.deleted, c.orphans, c.failures)
+		deps.Registerer.MustRegister(c.expired, c.deleted, c.orphans, c.failures, c.merged, c.unreadable)
 	}
 	return c
 }
@@ -97,7 +117,7 @@ func New(opts Options, deps Deps) *Compactor {
 func (c *Compactor) Run(ctx context.Context) error {
 	var swept time.Time
 	for {
-		errs := []error{c.Expire(ctx), c.Delete(ctx)}
+		errs := []error{c.Expire(ctx), c.Compact(ctx), c.Delete(ctx)}
 		if now := c.deps.Clock.Now(); now.Sub(swept) >= sweepEvery {
 			errs = append(errs, c.Sweep(ctx))
 			swept = now

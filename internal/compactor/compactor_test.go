@@ -44,7 +44,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) compactor(retention time.Duration) *compactor.Compactor {
 	return compactor.New(compactor.Options{Retention: func(tenant.ID) time.Duration { return retention }},
-		compactor.Deps{Catalog: r.catalog, Objects: r.objects, Clock: r.clock, Logger: slog.New(slog.DiscardHandler)})
+		compactor.Deps{Catalog: r.catalog, Objects: r.objects, Clock: r.clock, Logger: discard()})
 }
 
 func (r *rig) put(key string) {
@@ -143,3 +143,5 @@ func TestSweep(t *testing.T) {
 		require.False(t, r.has("t1/logs/leftover.parquet"))
 	}
 }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -119,7 +118,7 @@ func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id ca
 	if err != nil {
 		return catalog.Segment{}, info, err
 	}
-	key := ObjectKey(b.dataset, part.Partition, id)
+	key := columnar.ObjectKey(b.dataset.Org, b.dataset.Signal, b.dataset.Dataset, part.Partition, id)
 	if err := g.deps.Objects.PutFile(ctx, key, path); err != nil {
 		return catalog.Segment{}, info, fmt.Errorf("upload segment %d: %w", id, err)
 	}
@@ -132,38 +131,17 @@ func (g *Ingest) store(ctx context.Context, b *buffer, part columnar.Part, id ca
 	return seg, info, err
 }
 
-// indexSuffix takes the place of a data object's ending in the key of its index.
-const indexSuffix = ".index"
-
 // storeIndex puts the search index of a segment beside it.
 func (g *Ingest) storeIndex(ctx context.Context, seg *catalog.Segment, b *searchindex.Builder) error {
 	if b == nil {
 		return nil
 	}
 	object := b.Finish(searchindex.Identity{Key: seg.Key, Checksum: seg.Checksum})
-	seg.IndexKey, seg.Index = strings.TrimSuffix(seg.Key, dataSuffix)+indexSuffix, int64(len(object))
+	seg.IndexKey, seg.Index = strings.TrimSuffix(seg.Key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(object))
 	if err := g.deps.Objects.Put(ctx, seg.IndexKey, bytes.NewReader(object), seg.Index); err != nil {
 		return fmt.Errorf("upload index of segment %d: %w", seg.ID, err)
 	}
 	return nil
-}
-
-// dataSuffix ends the keys of data objects.
-const dataSuffix = ".parquet"
-
-// ObjectKey returns the object key of a segment: org/signal/dataset/partition/number.parquet. Keys begin with the org, since an
-// engine instance may read below its org's prefix only.
-func ObjectKey(s catalog.Stream, p catalog.Partition, id catalog.SegmentID) string {
-	t := time.UnixMicro(p.Start).UTC()
-	layout := "2006-01-02T15"
-	switch p.Unit {
-	case catalog.Day:
-		layout = "2006-01-02"
-	case catalog.Month:
-		layout = "2006-01"
-	case catalog.Hour:
-	}
-	return fmt.Sprintf("%s/%s/%d/%s/%016x%s", s.Org, s.Signal, s.Dataset, t.Format(layout), int64(id), dataSuffix)
 }
 
 // isolate finds the entries of a prefix that cannot be written as a file, each alone, quarantines them and drops them, so that
