@@ -23,7 +23,7 @@ func TestKill(t *testing.T) {
 // restless are settings under which a flush is nearly always under way and segments of the log are short.
 func restless() map[string]string {
 	return map[string]string{
-		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_WAL_SEGMENT_SIZE": "1MiB", "MS_NODE_DRAIN_TIMEOUT_SECS": "10",
+		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_COMPACTOR_INTERVAL_SECS": "1", "MS_WAL_SEGMENT_SIZE": "1MiB", "MS_NODE_DRAIN_TIMEOUT_SECS": "10",
 	}
 }
 
@@ -40,6 +40,7 @@ func killRounds(t *testing.T, seed uint64, rounds int) {
 		strike := c.killAnyhow()
 		require.NoError(t, c.server.Start(t.Context()), "start after %s", strike)
 		c.verify()
+		t.Logf("round %d: %s", round, strike)
 	}
 	c.stop()
 	require.NoError(t, c.server.Restart(t.Context()))

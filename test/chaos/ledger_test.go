@@ -71,28 +71,47 @@ func (l *ledger) judge(floor, count, distinct, highest int64) error {
 }
 
 // settle compares the sorted stored numbers above the settled ones with the ledger, while no request is under way. Requests of which
-// the caller has destroyed the log may be listed as forgiven: their numbers may be missing.
+// the caller has destroyed the log are forgiven: they count as not acknowledged from now on.
 func (l *ledger) settle(stored []int64, forgiven ...span) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.mu.acked = slices.DeleteFunc(l.mu.acked, func(s span) bool { return slices.Contains(forgiven, s) })
+	if err := l.compare(stored, l.mu.settled); err != nil {
+		return err
+	}
+	l.mu.there += int64(len(stored))
+	l.mu.settled = l.mu.sent
+	return nil
+}
+
+// audit compares all stored numbers, sorted, with the ledger, of which everything is settled.
+func (l *ledger) audit(stored []int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := int64(len(stored)); n != l.mu.there {
+		return fmt.Errorf("%d rows, there were %d when they were settled", n, l.mu.there)
+	}
+	return l.compare(stored, 0)
+}
+
+// compare checks the sorted stored numbers above a number. The caller holds l.mu.
+func (l *ledger) compare(stored []int64, above int64) error {
 	for i := 1; i < len(stored); i++ {
 		if stored[i] == stored[i-1] {
 			return fmt.Errorf("number %d is there twice", stored[i])
 		}
 	}
-	if n := len(stored); n > 0 && (stored[0] <= l.mu.settled || stored[n-1] > l.mu.sent) {
-		return fmt.Errorf("numbers from %d to %d are there, only %d to %d were sent", stored[0], stored[n-1], l.mu.settled+1, l.mu.sent)
+	if n := len(stored); n > 0 && (stored[0] <= above || stored[n-1] > l.mu.sent) {
+		return fmt.Errorf("numbers from %d to %d are there, only %d to %d were sent", stored[0], stored[n-1], above+1, l.mu.sent)
 	}
 	for _, s := range l.mu.acked {
-		if s.last <= l.mu.settled || slices.Contains(forgiven, s) {
+		if s.last <= above {
 			continue
 		}
 		if missing := s.missing(stored); len(missing) > 0 {
 			return fmt.Errorf("acknowledged numbers are lost: %v (request %d to %d)", missing, s.first, s.last)
 		}
 	}
-	l.mu.there += int64(len(stored))
-	l.mu.settled = l.mu.sent
 	return nil
 }
 
