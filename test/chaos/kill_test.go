@@ -20,10 +20,11 @@ func TestKill(t *testing.T) {
 	killRounds(t, seed(t, 1), 8)
 }
 
-// restless are settings under which a flush is nearly always under way and segments of the log are short.
+// restless are settings under which a flush is nearly always under way, files are merged all the time and segments of the log are short.
 func restless() map[string]string {
 	return map[string]string{
-		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_COMPACTOR_INTERVAL_SECS": "1", "MS_WAL_SEGMENT_SIZE": "1MiB", "MS_NODE_DRAIN_TIMEOUT_SECS": "10",
+		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_COMPACTOR_INTERVAL_SECS": "1", "MS_WAL_SEGMENT_SIZE": "1MiB",
+		"MS_NODE_DRAIN_TIMEOUT_SECS": "10",
 	}
 }
 
