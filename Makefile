@@ -36,6 +36,7 @@ run: build ## build and start a server on its defaults: data in ./data, http://1
 .PHONY: test
 test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL and an S3 server of their own
 	.tools/services $(GOTEST) $(PKG)
+	$(if $(filter ./...,$(PKG)),cd test/clients/otel && $(GOTEST) ./...)
 
 .PHONY: test-race
 test-race: setup .tools/services .tools/versitygw ## run all tests under the race detector

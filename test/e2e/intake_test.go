@@ -66,13 +66,14 @@ func TestCase_I04(t *testing.T) {
 	s := start(t)
 	s.accept(t, "s1", "{\"m\":\"bad\xffbyte\"}\n{\"m\":\"\\u0001\"}\n{\"m\":\"\xef\x81\x8a\"}\n{\"m\":\"ok\"}\n")
 	now := time.Now().UnixNano()
-	push := fmt.Sprintf("{\"streams\":[{\"stream\":{\"app\":\"bad\xfflabel\"},\"values\":[[\"%d\",\"bad\xffline\"],[\"%d\",\"\\u0001\"],[\"%d\",\"ok\"]]}]}",
-		now, now+1, now+2)
+	push := fmt.Sprintf("{\"streams\":[{\"stream\":{\"app\":\"bad\xfflabel\"},\"values\":"+
+		"[[\"%d\",\"bad\xffline\"],[\"%d\",\"\\u0001\"],[\"%d\",\"ok\"]]}]}", now, now+1, now+2)
 	res := s.Post(t, "/loki/api/v1/push", push)
 	require.Equal(t, http.StatusNoContent, res.Status, "%s", res.Body)
 	s.stages(t, func(t *testing.T) {
 		require.ElementsMatch(t, []string{"bad\ufffdbyte", "\x01", "\uf04a", "ok"}, s.column(t, "SELECT m FROM s1"))
-		require.Equal(t, []string{"bad\ufffdline", "\x01", "ok"}, s.column(t, "SELECT message FROM loki_logs ORDER BY _timestamp, _timestamp_nanos"))
+		require.Equal(t, []string{"bad\ufffdline", "\x01", "ok"},
+			s.column(t, "SELECT message FROM loki_logs ORDER BY _timestamp, _timestamp_nanos"))
 		require.Equal(t, "bad\ufffdlabel", s.one(t, "SELECT DISTINCT app FROM loki_logs"))
 		require.Equal(t, "3", s.one(t, "SELECT count(*) FROM s1 WHERE m LIKE '%o%' OR m = chr(1) OR m LIKE '%byte%'"))
 	})
@@ -130,7 +131,8 @@ func TestCase_I06(t *testing.T) {
 		`{"m":"C"}` + "\n" + `{"m":"` + long,
 	} {
 		// A reader of unknown size makes the client send chunks.
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/api/v1/intake/logs/s1", io.MultiReader(strings.NewReader(body)))
+		chunks := io.MultiReader(strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/api/v1/intake/logs/s1", chunks)
 		require.NoError(t, err)
 		req.Header.Set("X-Scope-OrgID", s.Org)
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

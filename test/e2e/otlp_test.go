@@ -226,8 +226,10 @@ func TestCase_O05(t *testing.T) {
 		scale       int32
 		counts      []uint64
 	}{
-		{"fine", pmetric.AggregationTemporalityDelta, 20, []uint64{1, 2, 3}}, {"finer", pmetric.AggregationTemporalityCumulative, 10, []uint64{4}},
-		{"coarse", pmetric.AggregationTemporalityCumulative, -11, []uint64{5, 6}}, {"zero", pmetric.AggregationTemporalityDelta, 0, nil},
+		{"fine", pmetric.AggregationTemporalityDelta, 20, []uint64{1, 2, 3}},
+		{"finer", pmetric.AggregationTemporalityCumulative, 10, []uint64{4}},
+		{"coarse", pmetric.AggregationTemporalityCumulative, -11, []uint64{5, 6}},
+		{"zero", pmetric.AggregationTemporalityDelta, 0, nil},
 	} {
 		m := list.AppendEmpty()
 		m.SetName(c.name)
@@ -284,7 +286,8 @@ func TestCase_O07(t *testing.T) {
 	short := "0000000000000000d269b633813fc703"
 	res := s.Post(t, "/v1/traces", spans(
 		span(traceID, "0000000000000001", ""), span(short, "0000000000000002", `,"parentSpanId":"0000000000000002"`),
-		span(traceID, "0000000000000003", `,"parentSpanId":"00000000000000ff"`), span(traceID, "0000000000000003", `,"parentSpanId":"00000000000000ff"`),
+		span(traceID, "0000000000000003", `,"parentSpanId":"00000000000000ff"`),
+		span(traceID, "0000000000000003", `,"parentSpanId":"00000000000000ff"`),
 		span(traceID, "0000000000000000", ""), span(strings.Repeat("0", 32), spanID, ""),
 	))
 	require.Equal(t, http.StatusOK, res.Status)

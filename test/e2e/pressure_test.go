@@ -65,7 +65,7 @@ func (s store) streamAll(t *testing.T, stream string) (rows int, first time.Dura
 	asked := time.Now()
 	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
 	require.NoError(t, err)
-	defer res.Body.Close() //nolint:errcheck // read to its end
+	defer res.Body.Close()
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	lines := bufio.NewReaderSize(res.Body, mib)
 	end := ""

@@ -40,7 +40,7 @@ func (s store) memorySum(t *testing.T) int64 {
 	t.Helper()
 	program, err := mstest.Program()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), program, "config", "print") //nolint:gosec // the program under test
+	cmd := exec.CommandContext(t.Context(), program, "config", "print")
 	cmd.Env = append(os.Environ(), s.settings...)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

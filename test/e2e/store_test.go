@@ -63,7 +63,7 @@ func (s store) stages(t *testing.T, check func(t *testing.T)) {
 func (s store) crash(t *testing.T) {
 	t.Helper()
 	s.Kill()
-	require.NoError(t, s.Server.Start(t.Context()))
+	require.NoError(t, s.Start(t.Context()))
 }
 
 // flush makes files of all rows: it stops the server in order and starts it again.

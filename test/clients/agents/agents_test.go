@@ -64,7 +64,8 @@ func alloy() agent {
 				return [][2]string{{"row_number", fmt.Sprint(row)}, {"trace_id", "0af7651916cd43dd8448eb211c80319c"}}
 			}
 			return request{
-				"POST /loki/api/v1/push HTTP/1.1", goHeaders("Alloy/v1.12.0 (linux; binary)", "Content-Type: application/x-protobuf", "X-Scope-Orgid: "+org),
+				"POST /loki/api/v1/push HTTP/1.1",
+				goHeaders("Alloy/v1.12.0 (linux; binary)", "Content-Type: application/x-protobuf", "X-Scope-Orgid: "+org),
 				pushRequest(`{job="alloy", service_name="shop"}`, rows, metadata),
 			}
 		},
@@ -77,8 +78,8 @@ func pushRequest(labels string, rows []int, metadata func(row int) [][2]string) 
 	stream := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), labels)
 	for _, row := range rows {
 		t := at(row)
-		stamp := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(t.Unix()))        //nolint:gosec // positive
-		stamp = protowire.AppendVarint(protowire.AppendTag(stamp, 2, protowire.VarintType), uint64(t.Nanosecond())) //nolint:gosec // positive
+		stamp := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(t.Unix()))
+		stamp = protowire.AppendVarint(protowire.AppendTag(stamp, 2, protowire.VarintType), uint64(t.Nanosecond()))
 		entry := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), stamp)
 		entry = protowire.AppendString(protowire.AppendTag(entry, 2, protowire.BytesType), line(row))
 		if metadata != nil {
@@ -104,7 +105,8 @@ func lokiAgain(rows []int, r response) []int {
 func documents(rows []int, action func(row int) string, more string) []byte {
 	var b bytes.Buffer
 	for _, row := range rows {
-		fmt.Fprintf(&b, "%s\n{\"@timestamp\":%q,\"n\":%d,\"message\":%q%s}\n", action(row), at(row).UTC().Format("2006-01-02T15:04:05.000Z"), row, line(row), more)
+		stamp := at(row).UTC().Format("2006-01-02T15:04:05.000Z")
+		fmt.Fprintf(&b, "%s\n{\"@timestamp\":%q,\"n\":%d,\"message\":%q%s}\n", action(row), stamp, row, line(row), more)
 	}
 	return b.Bytes()
 }
@@ -114,11 +116,14 @@ func filebeat() agent {
 	return agent{
 		name: "filebeat", table: `"filebeat-8.17.0"`, number: "n",
 		probes: []request{
-			{"GET / HTTP/1.1", get, nil}, {"GET /_license?human=false HTTP/1.1", get, nil}, {"GET /_ilm/policy/filebeat HTTP/1.1", get, nil},
+			{"GET / HTTP/1.1", get, nil},
+			{"GET /_license?human=false HTTP/1.1", get, nil},
+			{"GET /_ilm/policy/filebeat HTTP/1.1", get, nil},
 			{"HEAD /_index_template/filebeat-8.17.0 HTTP/1.1", get, nil},
 			{
 				"PUT /_index_template/filebeat-8.17.0 HTTP/1.1", goHeaders("Filebeat/8.17.0", "Accept: application/json",
-					"Content-Type: application/json; charset=UTF-8", "X-Scope-Orgid: "+org), []byte(`{"index_patterns":["filebeat-8.17.0"],"data_stream":{},"priority":150}` + "\n"),
+					"Content-Type: application/json; charset=UTF-8", "X-Scope-Orgid: "+org),
+				[]byte(`{"index_patterns":["filebeat-8.17.0"],"data_stream":{},"priority":150}` + "\n"),
 			},
 		},
 		probed: func(i int, r response) error {
@@ -142,7 +147,8 @@ func filebeat() agent {
 			action := func(row int) string { return fmt.Sprintf(`{"create":{"_index":"filebeat-8.17.0","_id":"id-%d"}}`, row) }
 			var packed bytes.Buffer
 			z := gzip.NewWriter(&packed)
-			_, _ = z.Write(documents(rows, action, `,"log":{"offset":0,"file":{"path":"/var/log/shop.log"}},"ecs":{"version":"8.0.0"},"agent":{"type":"filebeat"}`))
+			_, _ = z.Write(documents(rows, action,
+				`,"log":{"offset":0,"file":{"path":"/var/log/shop.log"}},"ecs":{"version":"8.0.0"},"agent":{"type":"filebeat"}`))
 			_ = z.Close() // memory does not fail
 			const filter = "errors%2Citems.index.status%2Citems.index.error%2Citems.create.status%2Citems.create.error"
 			return request{
@@ -174,7 +180,8 @@ func version(r response) error {
 	return nil
 }
 
-// itemsAgain returns the rows whose items have a status that retry says to send again, and all rows when the answer has not an item a row.
+// itemsAgain returns the rows whose items have a status that retry says to send again, and all rows when the answer has not an item a
+// row.
 func itemsAgain(rows []int, r response, retry func(status int) bool) []int {
 	var b struct {
 		Items []map[string]struct{ Status int }
@@ -195,12 +202,15 @@ func itemsAgain(rows []int, r response, retry func(status int) bool) []int {
 
 func logstash() agent {
 	headers := func(more ...string) []string {
-		return append(append([]string{"Connection: Keep-Alive", "X-Scope-OrgID: " + org}, more...), "Host: HOST", "User-Agent: Manticore 0.9.1", "Accept-Encoding: gzip,deflate")
+		first := append([]string{"Connection: Keep-Alive", "X-Scope-OrgID: " + org}, more...)
+		return append(first, "Host: HOST", "User-Agent: Manticore 0.9.1", "Accept-Encoding: gzip,deflate")
 	}
 	return agent{
 		name: "logstash", table: `"ecs-logstash"`, number: "n",
 		probes: []request{
-			{"HEAD / HTTP/1.1", headers(), nil}, {"GET / HTTP/1.1", headers(), nil}, {"GET /_license HTTP/1.1", headers(), nil},
+			{"HEAD / HTTP/1.1", headers(), nil},
+			{"GET / HTTP/1.1", headers(), nil},
+			{"GET /_license HTTP/1.1", headers(), nil},
 			{"HEAD /_index_template/ecs-logstash HTTP/1.1", headers(), nil},
 		},
 		probed: func(i int, r response) error {
@@ -233,7 +243,9 @@ func logstash() agent {
 func vector() agent {
 	return agent{
 		name: "vector", table: `"vector-logs"`, number: "n",
-		probes: []request{{"GET /_cluster/health HTTP/1.1", []string{"x-scope-orgid: " + org, "user-agent: Vector/0.46.1", "accept: */*", "host: HOST"}, nil}},
+		probes: []request{{
+			"GET /_cluster/health HTTP/1.1", []string{"x-scope-orgid: " + org, "user-agent: Vector/0.46.1", "accept: */*", "host: HOST"}, nil,
+		}},
 		probed: func(i int, r response) error {
 			if r.status != 200 {
 				return fmt.Errorf("probe %d: status %d", i, r.status)

@@ -103,7 +103,8 @@ func TestAgents(t *testing.T) {
 	require.False(t, t.Failed())
 
 	for i, a := range agents {
-		got := server.Client(org).Query(t, fmt.Sprintf("SELECT count(*), count(DISTINCT n), min(n), max(n) FROM (SELECT (%s)::INT AS n FROM %s)", a.number, a.table))
+		got := server.Client(org).Query(t, fmt.Sprintf(
+			"SELECT count(*), count(DISTINCT n), min(n), max(n) FROM (SELECT (%s)::INT AS n FROM %s)", a.number, a.table))
 		const sent = batches * batchRows
 		rows, err := strconv.Atoi(string(got[0][0].(json.Number)))
 		require.NoError(t, err)
@@ -121,7 +122,8 @@ func requireColumns(t *testing.T, q mstest.Client) {
 	got := q.Query(t, `SELECT message, filename, _labels FROM loki_logs WHERE job = 'promtail' AND message LIKE '%n=7' LIMIT 1`)
 	require.Equal(t, [][]any{{line(7), "/var/log/shop.log", got[0][2]}}, got)
 	require.JSONEq(t, `{"filename":"/var/log/shop.log","job":"promtail"}`, asText(t, got[0][2]))
-	got = q.Query(t, `SELECT message, service_name, trace_id, _timestamp_nanos FROM loki_logs WHERE job = 'alloy' AND row_number = '7' LIMIT 1`)
+	got = q.Query(t, `SELECT message, service_name, trace_id, _timestamp_nanos FROM loki_logs
+		WHERE job = 'alloy' AND row_number = '7' LIMIT 1`)
 	require.Equal(t, [][]any{{line(7), "shop", "0af7651916cd43dd8448eb211c80319c", json.Number("7")}}, got)
 	got = q.Query(t, `SELECT message, "log.offset", "log.file.path", "ecs.version", "agent.type" FROM "filebeat-8.17.0" WHERE n = 7 LIMIT 1`)
 	require.Equal(t, [][]any{{line(7), json.Number("0"), "/var/log/shop.log", "8.0.0", "filebeat"}}, got)

@@ -177,11 +177,12 @@ func number[T ~int | ~int64 | ~uint64](n T) json.Number {
 func requireLog(t *testing.T, q mstest.Client, row int, at time.Time) {
 	t.Helper()
 	trace, span := ids(row)
-	got := q.Query(t, fmt.Sprintf(`SELECT message, level, severity_number, %s, epoch_us(observed_timestamp), trace_id, span_id, even, half, list,
-		"http.method", raw, "resource.service.name", "resource.process.pid", "scope.name", "scope.version" FROM otel_logs WHERE "row" = %d`, nanos, row))
+	got := q.Query(t, fmt.Sprintf(`SELECT message, level, severity_number, %s, epoch_us(observed_timestamp), trace_id, span_id, even, half,
+		list, "http.method", raw, "resource.service.name", "resource.process.pid", "scope.name", "scope.version"
+		FROM otel_logs WHERE "row" = %d`, nanos, row))
 	require.Equal(t, [][]any{{
-		fmt.Sprintf("order %d", row), "warn", number(13), number(rowTime(at, row)), number(rowTime(at, row+1) / 1000), trace.String(), span.String(),
-		row%2 == 0, got[0][8], got[0][9], "GET", "AP8=", "shop", number(4711), "shop/cart", "1.2.3",
+		fmt.Sprintf("order %d", row), "warn", number(13), number(rowTime(at, row)), number(rowTime(at, row+1) / 1000),
+		trace.String(), span.String(), row%2 == 0, got[0][8], got[0][9], "GET", "AP8=", "shop", number(4711), "shop/cart", "1.2.3",
 	}}, got)
 	require.InDelta(t, float64(row)/2, float(t, got[0][8]), 0)
 	require.JSONEq(t, fmt.Sprintf("[%d]", row), text(t, got[0][9]))
@@ -205,10 +206,11 @@ func requireSpan(t *testing.T, q mstest.Client, row int, at time.Time) {
 	got := q.Query(t, fmt.Sprintf(`SELECT name, kind, %s, duration_ns, trace_id, span_id, parent_span_id, status_code, status_message, even,
 		"http.method", "resource.service.name", events, links FROM otel_traces WHERE "row" = %d`, nanos, row))
 	require.Equal(t, [][]any{{
-		"checkout", "server", number(rowTime(at, row)), number(1_500_001), trace.String(), span.String(), parent.String(), "error", "card refused",
-		row%2 == 0, "GET", "shop", got[0][12], got[0][13],
+		"checkout", "server", number(rowTime(at, row)), number(1_500_001), trace.String(), span.String(), parent.String(), "error",
+		"card refused", row%2 == 0, "GET", "shop", got[0][12], got[0][13],
 	}}, got)
-	require.JSONEq(t, fmt.Sprintf(`[{"timeUnixNano":"%d","name":"retry","attributes":{"attempt":2}}]`, rowTime(at, row)+1), text(t, got[0][12]))
+	event := fmt.Sprintf(`[{"timeUnixNano":"%d","name":"retry","attributes":{"attempt":2}}]`, rowTime(at, row)+1)
+	require.JSONEq(t, event, text(t, got[0][12]))
 	require.JSONEq(t, fmt.Sprintf(`[{"traceId":%q,"spanId":%q}]`, trace, parent), text(t, got[0][13]))
 }
 

@@ -40,8 +40,9 @@ const firstRetry, lastRetry, giveUp = 100 * time.Millisecond, time.Second, time.
 func overGRPC(t *testing.T, s *mstest.Server, org string) exporters {
 	t.Helper()
 	headers := map[string]string{"x-scope-orgid": org}
-	logs, err := otlploggrpc.New(t.Context(), otlploggrpc.WithEndpoint(s.OTLPGRPC), otlploggrpc.WithInsecure(), otlploggrpc.WithHeaders(headers),
-		otlploggrpc.WithCompressor("gzip"), otlploggrpc.WithTimeout(giveUp), otlploggrpc.WithRetry(otlploggrpc.RetryConfig{
+	logs, err := otlploggrpc.New(t.Context(), otlploggrpc.WithEndpoint(s.OTLPGRPC), otlploggrpc.WithInsecure(),
+		otlploggrpc.WithHeaders(headers), otlploggrpc.WithCompressor("gzip"), otlploggrpc.WithTimeout(giveUp),
+		otlploggrpc.WithRetry(otlploggrpc.RetryConfig{
 			Enabled: true, InitialInterval: firstRetry, MaxInterval: lastRetry, MaxElapsedTime: giveUp,
 		}))
 	require.NoError(t, err)
@@ -62,8 +63,8 @@ func overHTTP(t *testing.T, s *mstest.Server, org string) exporters {
 			Enabled: true, InitialInterval: firstRetry, MaxInterval: lastRetry, MaxElapsedTime: giveUp,
 		}))
 	require.NoError(t, err)
-	metrics, err := otlpmetrichttp.New(t.Context(), otlpmetrichttp.WithEndpointURL(s.OTLPHTTP+"/v1/metrics"), otlpmetrichttp.WithHeaders(headers),
-		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
+	metrics, err := otlpmetrichttp.New(t.Context(), otlpmetrichttp.WithEndpointURL(s.OTLPHTTP+"/v1/metrics"),
+		otlpmetrichttp.WithHeaders(headers), otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
 	require.NoError(t, err)
 	spans, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(s.OTLPHTTP+"/v1/traces"), otlptracehttp.WithHeaders(headers),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
@@ -80,7 +81,8 @@ func TestSDK(t *testing.T) {
 			application(t, e)
 			q := server.Client(name)
 			got := q.Query(t, `SELECT l.message, l.level, l.item, l.price, l."resource.service.name", l."scope.name", s.name, s.kind, s.status_code,
-				s.status_message, s.duration_ns > 0, s."scope.name" FROM otel_logs l JOIN otel_traces s ON l.trace_id = s.trace_id AND l.span_id = s.span_id`)
+				s.status_message, s.duration_ns > 0, s."scope.name"
+				FROM otel_logs l JOIN otel_traces s ON l.trace_id = s.trace_id AND l.span_id = s.span_id`)
 			require.Equal(t, [][]any{{
 				"added", "info", "book", got[0][3], "shop", "cart", "add to cart", "internal", "error", "out of stock", true, "cart",
 			}}, got)
