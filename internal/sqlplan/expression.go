@@ -212,18 +212,40 @@ func (b *binder) bindCase(n node, sc *scope) (class, error) {
 	if e := n.sub("else_expr"); e != nil {
 		values = append(values, e)
 	}
-	classes := make([]class, len(values))
-	for i, v := range values {
-		c, err := b.bindExpr(v, sc)
-		if err != nil {
-			return classUnknown, err
-		}
-		classes[i] = c
+	classes, err := b.bindAlternatives(values, sc)
+	if err != nil {
+		return classUnknown, err
 	}
 	return oneKind(values, classes), nil
 }
 
+// bindAlternatives binds expressions of which one will be the value. JSON columns stay JSON only among themselves.
+func (b *binder) bindAlternatives(values []node, sc *scope) ([]class, error) {
+	bind := b.bindExpr
+	for _, v := range values {
+		if !isJSONColumn(v, sc) && !constantIsNull(v) {
+			bind = b.bindOperand
+		}
+	}
+	classes := make([]class, len(values))
+	for i, v := range values {
+		var err error
+		if classes[i], err = bind(v, sc); err != nil {
+			return nil, err
+		}
+	}
+	return classes, nil
+}
+
 func constantIsNull(n node) bool { return n.class() == "CONSTANT" && n.sub("value").flag("is_null") }
+
+func nodesOf(list []any) []node {
+	out := make([]node, len(list))
+	for i, e := range list {
+		out[i] = asNode(e)
+	}
+	return out
+}
 
 func (b *binder) bindOperator(n node, sc *scope) (class, error) {
 	children := n.list("children")
@@ -231,11 +253,14 @@ func (b *binder) bindOperator(n node, sc *scope) (class, error) {
 	case "OPERATOR_NOT":
 		return classBool, b.bindCondition(asNode(children[0]), sc)
 	case "COMPARE_IN", "COMPARE_NOT_IN":
-		list := make([]node, len(children))
-		for i, e := range children {
-			list[i] = asNode(e)
+		return b.bindComparison(n, sc, nodesOf(children)...)
+	case "OPERATOR_COALESCE":
+		values := nodesOf(children)
+		classes, err := b.bindAlternatives(values, sc)
+		if err != nil {
+			return classUnknown, err
 		}
-		return b.bindComparison(n, sc, list...)
+		return oneKind(values, classes), nil
 	}
 	classes, err := b.bindList(children, sc)
 	if err != nil {
@@ -247,12 +272,6 @@ func (b *binder) bindOperator(n node, sc *scope) (class, error) {
 	case "OPERATOR_NULLIF":
 		sameKind(asNode(children[0]), classes[0], asNode(children[1]), classes[1])
 		return classes[0], nil
-	case "OPERATOR_COALESCE":
-		values := make([]node, len(children))
-		for i, e := range children {
-			values[i] = asNode(e)
-		}
-		return oneKind(values, classes), nil
 	case "OPERATOR_TRY":
 		return classes[0], nil
 	case "GROUPING_FUNCTION":
@@ -323,6 +342,14 @@ func (b *binder) bindWindow(n node, sc *scope) (class, error) {
 	return b.widenCall(n, classes, sc), nil
 }
 
+// bindArguments is bindList for the arguments of a function.
+func (b *binder) bindArguments(name string, list []any, sc *scope) ([]class, error) {
+	if args, _ := argumentsOf(name); args == keepsAny {
+		return b.bindAlternatives(nodesOf(list), sc)
+	}
+	return b.bindList(list, sc)
+}
+
 func (b *binder) bindFunction(n node, sc *scope) (class, error) {
 	name := n.str("function_name")
 	if v, ok := b.clockValue(n, name); ok && len(n.list("children")) == 0 {
@@ -338,7 +365,7 @@ func (b *binder) bindFunction(n node, sc *scope) (class, error) {
 		}
 	}
 	cutsTime := b.cutsTime(n, sc)
-	classes, err := b.bindList(n.list("children"), sc)
+	classes, err := b.bindArguments(name, n.list("children"), sc)
 	if deeper {
 		b.nesting--
 	}

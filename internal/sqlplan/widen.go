@@ -90,17 +90,22 @@ func (b *binder) bindComparison(n node, sc *scope, sides ...node) (class, error)
 // bindOperand is bindExpr for a side of a comparison. A JSON column is compared as its text, like a column that is text by widening: the
 // engine would read a literal beside it as JSON, and fail on one that is none.
 func (b *binder) bindOperand(n node, sc *scope) (class, error) {
-	isJSON := false
-	if n.class() == "COLUMN_REF" {
-		f := sc.resolve(n.texts("column_names"))
-		isJSON = f.column != nil && f.column.typ == signal.JSON && (len(f.parts) == 1 || lowerEqual(f.parts[len(f.parts)-1], f.column.field))
-	}
+	isJSON := isJSONColumn(n, sc)
 	c, err := b.bindExpr(n, sc)
 	if err != nil || !isJSON {
 		return c, err
 	}
 	wrapText(n)
 	return classWidened, nil
+}
+
+// isJSONColumn reports whether an expression that is not bound yet is a stream's JSON column.
+func isJSONColumn(n node, sc *scope) bool {
+	if n.class() != "COLUMN_REF" {
+		return false
+	}
+	f := sc.resolve(n.texts("column_names"))
+	return f.column != nil && f.column.typ == signal.JSON && (len(f.parts) == 1 || lowerEqual(f.parts[len(f.parts)-1], f.column.field))
 }
 
 func containsClass(list []class, c class) bool {

@@ -276,3 +276,10 @@ SELECT count(*) FROM nginx WHERE payload > 6
 > SELECT 0
 SELECT count(*) FROM nginx WHERE payload BETWEEN 'a' AND 'b' OR 'x' = payload
 > SELECT 0
+SELECT coalesce(payload, 'none') AS p, CASE WHEN status > 300 THEN payload ELSE 'small' END AS c FROM nginx ORDER BY duration LIMIT 3
+> SELECT payload::VARCHAR AS p, CASE WHEN status > 300 THEN payload::VARCHAR ELSE 'small' END AS c FROM nginx ORDER BY duration LIMIT 3
+SELECT count(nullif(payload, 'x')) FROM nginx
+> SELECT 200
+SELECT coalesce(payload, _overflow) AS p, typeof(coalesce(payload, NULL)) AS t FROM nginx ORDER BY duration LIMIT 1
+SELECT greatest(payload, 'a'), least('a', payload) FROM nginx ORDER BY duration LIMIT 2
+> SELECT greatest(payload::VARCHAR, 'a'), least('a', payload::VARCHAR) FROM nginx ORDER BY duration LIMIT 2
