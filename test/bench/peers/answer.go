@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,21 @@ func readAnswer(d dialect, text []byte, fields []string) ([][]string, error) {
 	return rows, nil
 }
 
-// sameRows reports whether two answers hold the same rows in any order. Numbers and times are compared by value.
-func sameRows(a, b [][]string) bool { return slices.Equal(canonical(a), canonical(b)) }
+// difference describes how two answers differ, "" when they hold the same rows in any order. Numbers and times are compared by value.
+func difference(a, b [][]string) string {
+	x, y := canonical(a), canonical(b)
+	for i := range max(len(x), len(y)) {
+		switch {
+		case i >= len(x):
+			return fmt.Sprintf("%d rows against %d, the first more is %q", len(x), len(y), y[i])
+		case i >= len(y):
+			return fmt.Sprintf("%d rows against %d, the first more is %q", len(x), len(y), x[i])
+		case x[i] != y[i]:
+			return fmt.Sprintf("%d rows against %d, the first that differs is %q against %q", len(x), len(y), x[i], y[i])
+		}
+	}
+	return ""
+}
 
 func canonical(rows [][]string) []string {
 	lines := make([]string, len(rows))

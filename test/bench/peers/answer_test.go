@@ -19,10 +19,11 @@ func TestAnswersOfBothServersCompare(t *testing.T) {
 {"_time":"2026-11-01T00:01:00Z","_msg":"b","n":"2","_stream":"{}"}
 `), fields)
 	require.NoError(t, err)
-	require.True(t, sameRows(ours, theirs))
-	require.False(t, sameRows(ours, theirs[:1]))
+	require.Empty(t, difference(ours, theirs))
+	require.Contains(t, difference(ours, theirs[:1]), "2 rows against 1")
+	require.Contains(t, difference(nil, theirs), "0 rows against 2")
 	theirs[0][2] = "3"
-	require.False(t, sameRows(ours, theirs))
+	require.Contains(t, difference(ours, theirs), "the first that differs is")
 }
 
 func TestAnAnswerThatIsNoJSONIsAnError(t *testing.T) {

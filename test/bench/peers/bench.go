@@ -207,9 +207,8 @@ func (b *bench) askInTurn(ctx context.Context, servers []*server, q question) re
 			continue
 		}
 		row.values = append(row.values, median(times[i]))
-		if !sameRows(answers[i], answers[0]) {
-			row.remarks = append(row.remarks, fmt.Sprintf("%s answers %d rows that differ from the %d of %s",
-				servers[i].name(), len(answers[i]), len(answers[0]), servers[0].name()))
+		if d := difference(answers[0], answers[i]); d != "" && !failed[0] {
+			row.remarks = append(row.remarks, fmt.Sprintf("%s and %s answer differently: %s", servers[0].name(), servers[i].name(), d))
 		}
 	}
 	return row

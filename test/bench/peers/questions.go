@@ -21,20 +21,28 @@ func questions(traceID string) []question {
 		},
 		{
 			"count by level", `SELECT level, count(*) AS n FROM bench GROUP BY level`,
-			`* | stats by (level) count() n`, []string{"level", "n"}, 0.3,
+			`* | stats by (level) count() n`,
+			[]string{"level", "n"},
+			0.3,
 		},
 		{
 			"count by service and level", `SELECT service, level, count(*) AS n FROM bench GROUP BY service, level`,
-			`* | stats by (service, level) count() n`, []string{"service", "level", "n"}, 0.3,
+			`* | stats by (service, level) count() n`,
+			[]string{"service", "level", "n"},
+			0.3,
 		},
 		{
 			"errors by host, top 10",
 			`SELECT host, count(*) AS n FROM bench WHERE level = 'error' GROUP BY host ORDER BY n DESC, host LIMIT 10`,
-			`level:=error | stats by (host) count() n | sort by (n desc, host) | limit 10`, []string{"host", "n"}, 0.4,
+			`level:=error | stats by (host) count() n | sort by (n desc, host) | limit 10`,
+			[]string{"host", "n"},
+			0.4,
 		},
 		{
 			"count by minute", `SELECT date_trunc('minute', _timestamp) AS _timestamp, count(*) AS n FROM bench GROUP BY ALL`,
-			`* | stats by (_time:1m) count() n`, []string{"_timestamp", "n"}, 0.5,
+			`* | stats by (_time:1m) count() n`,
+			[]string{"_timestamp", "n"},
+			0.5,
 		},
 		{
 			// The peer samples, so answers differ a little.
@@ -43,7 +51,9 @@ func questions(traceID string) []question {
 		},
 		{
 			"rare word, count", `SELECT count(*) AS n FROM bench WHERE match(message, 'u4242')`,
-			`u4242 | stats count() n`, []string{"n"}, 0.7,
+			`u4242 | stats count() n`,
+			[]string{"n"},
+			0.7,
 		},
 		{
 			"rare word, all its rows", `SELECT * FROM bench WHERE match(message, 'u4242')`, `u4242`, all, 0.7,
@@ -59,7 +69,9 @@ func questions(traceID string) []question {
 		},
 		{
 			"regular expression, count", `SELECT count(*) AS n FROM bench WHERE regexp_matches(message, 'user=u42[0-9]{2}$')`,
-			`~"user=u42[0-9]{2}$" | stats count() n`, []string{"n"}, 1,
+			`~"user=u42[0-9]{2}$" | stats count() n`,
+			[]string{"n"},
+			1,
 		},
 		{
 			"newest 100 errors, all columns", `SELECT * FROM bench WHERE level = 'error' ORDER BY _timestamp DESC LIMIT 100`,

@@ -120,7 +120,8 @@ func (s *server) settle(ctx context.Context) error {
 		if err := errors.Join(err, body.Close()); err != nil {
 			return fmt.Errorf("read the metrics of %s: %w", s.name(), err)
 		}
-		if quiet++; !s.settled(m) {
+		quiet++
+		if !s.settled(m) {
 			quiet = 0
 		}
 		select {
