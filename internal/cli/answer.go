@@ -133,8 +133,7 @@ func readTable(body io.Reader, t *table) (answer.Meta, error) {
 	d.UseNumber()
 	rows, err := decodeTable(d, t)
 	if err != nil {
-		var closed *writeError
-		if errors.As(err, &closed) {
+		if _, closed := errors.AsType[*writeError](err); closed {
 			return answer.Meta{}, err
 		}
 		if flushErr := t.flush(); flushErr != nil {

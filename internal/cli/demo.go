@@ -39,7 +39,7 @@ trace, its log lines carry the trace's id, and for some minutes the payment prov
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("seed") {
-				o.seed = uint64(time.Now().UnixNano()) //nolint:gosec // any bits do
+				o.seed = uint64(time.Now().UnixNano())
 			}
 			if o.live && !cmd.Flags().Changed("rate") {
 				const calm = 50

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -258,9 +259,7 @@ type fields map[string]any
 
 func (f fields) with(name string, value any) fields {
 	out := fields{name: value}
-	for k, v := range f {
-		out[k] = v
-	}
+	maps.Copy(out, f)
 	return out
 }
 

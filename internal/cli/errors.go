@@ -87,8 +87,6 @@ type statementError struct {
 }
 
 // position finds the place that the server's messages about statements begin with: line and column in characters, both from 1.
-//
-//nolint:gochecknoglobals // read-only
 var position = regexp.MustCompile(`\bline (\d+), column (\d+)`)
 
 // Error returns the message and, if it has a position, the statement's line with a caret below the place.

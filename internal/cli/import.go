@@ -179,7 +179,7 @@ func (r *importRun) run(ctx context.Context) error {
 	r.progress = newProgress(r.out, r.name, src.done(), src.size, true)
 	err = r.load(ctx, src, batches)
 	r.progress.finish()
-	return errors.Join(err, r.summary(src, err))
+	return errors.Join(err, r.summary(err))
 }
 
 // load sends batch after batch.
@@ -204,7 +204,7 @@ func (r *importRun) load(ctx context.Context, src *source, batches *batcher) err
 }
 
 // summary saves the state and tells what was done. failed is why the import ended early, nil if it did not.
-func (r *importRun) summary(src *source, failed error) error {
+func (r *importRun) summary(failed error) error {
 	began := r.progress.started
 	if failed == nil {
 		r.state.Pending, r.state.Done = nil, true

@@ -125,7 +125,7 @@ func (b *batcher) readLine() (*inputLine, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && size == 0:
-			return nil, nil //nolint:nilnil // the end is no error
+			return nil, nil // the end is no error
 		case err == nil, errors.Is(err, io.EOF):
 			if size > maxLineBytes {
 				return &inputLine{size: size}, nil
@@ -153,7 +153,8 @@ func (b *batcher) add(out *batch, line *inputLine) error {
 	case text[0] != '{' || len(text) == 1:
 		// The server would take such a line for the start of an array or of an object over many lines if it came first.
 		if !b.begun {
-			return fmt.Errorf("line %d holds no JSON object, so this is no file of JSON lines (for an array: jq -c '.[]' FILE, for others: jq -c . FILE)", b.line)
+			return fmt.Errorf("line %d holds no JSON object, so this is no file of JSON lines "+
+				"(for an array: jq -c '.[]' FILE, for others: jq -c . FILE)", b.line)
 		}
 		const most = 40
 		reason := fmt.Sprintf("a row is a JSON object, this is %q", text[:min(len(text), most)])

@@ -123,8 +123,6 @@ func (r *importRun) settle(b *batch, e *apiError) *batch {
 }
 
 // place is how the server names a row of a request.
-//
-//nolint:gochecknoglobals // read-only
 var place = regexp.MustCompile(`^line \d+(: | )`)
 
 func withoutPlace(reason string) string { return place.ReplaceAllString(reason, "") }
@@ -158,7 +156,8 @@ func (r *importRun) count(ctx context.Context, condition string) (int64, error) 
 	if condition == "" {
 		return 0, nil
 	}
-	res, err := r.client.query(ctx, queryRequest{Statement: "SELECT count(*) AS __rows FROM " + r.stream.sql() + " WHERE " + condition}, mediaNDJSON)
+	statement := "SELECT count(*) AS __rows FROM " + r.stream.sql() + " WHERE " + condition
+	res, err := r.client.query(ctx, queryRequest{Statement: statement}, mediaNDJSON)
 	var api *apiError
 	if errors.As(err, &api) && (api.Status == http.StatusNotFound || strings.Contains(api.Message, "unknown column")) {
 		return 0, nil

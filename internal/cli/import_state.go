@@ -72,7 +72,7 @@ func newStateStore(file, dir string) (*stateStore, error) {
 func (s *stateStore) load() (*importState, error) {
 	text, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no state is no error
+		return nil, nil // no state is no error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read how far the import is: %w", err)

@@ -80,7 +80,7 @@ func statementOf(args []string, in io.Reader) (string, error) {
 }
 
 func runQuery(ctx context.Context, o queryOptions, statement string, s Streams) error {
-	read, media, err := o.reader(s)
+	read, media, err := o.reader(s) //nolint:bodyclose // read takes an answer that is closed below
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func roundedTime(d time.Duration) time.Duration {
 // isTerminal reports whether a reader or writer is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // terminalWidth returns the columns of a terminal; 0 when the stream is none, for no limit.
@@ -141,7 +141,7 @@ func terminalWidth(stream any) int {
 	if !ok {
 		return 0
 	}
-	width, _, err := term.GetSize(int(f.Fd())) //nolint:gosec // file descriptors are small
+	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
 	}

@@ -69,8 +69,7 @@ func (r *retrier) pause(ctx context.Context, err error) error {
 func backoff(n int, err error) time.Duration {
 	ceiling := min(firstWait<<min(n, 10), longWait)
 	wait := time.Duration(rand.Int64N(int64(ceiling)))
-	var api *apiError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*apiError](err); ok {
 		wait += api.RetryAfter
 	}
 	return wait
@@ -92,8 +91,7 @@ func temporary(err error) bool {
 
 // lost reports whether err leaves open what became of a request: it may have been carried out, but no answer came.
 func lost(err error) bool {
-	var api *apiError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*apiError](err); ok {
 		return api.Status == http.StatusBadGateway || api.Status == http.StatusGatewayTimeout ||
 			api.Status == http.StatusInternalServerError
 	}

@@ -113,7 +113,8 @@ func isCutAnswer(err error) bool {
 	return errors.As(err, &incomplete)
 }
 
-// serverTime returns the server's clock when it sent an answer's header, in whole seconds, so that clocks of client and server need not agree.
+// serverTime returns the server's clock when it sent an answer's header, in whole seconds, so that clocks of client and server need
+// not agree.
 func serverTime(res *http.Response) time.Time {
 	if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
 		return at

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -156,14 +157,11 @@ func (f *follower) read(ctx context.Context, statement string, row func(*tailRow
 
 // statement selects whole rows. The user's condition stands in lines of its own: it may end in a comment.
 func (f *follower) statement(rest string, conditions ...string) string {
-	text := "SELECT * FROM " + f.stream.sql() + " WHERE TRUE"
-	for _, c := range conditions {
-		text += " AND " + c
-	}
+	conditions = append([]string{"TRUE"}, conditions...)
 	if f.options.where != "" {
-		text += " AND (\n" + f.options.where + "\n)"
+		conditions = append(conditions, "(\n"+f.options.where+"\n)")
 	}
-	return text + " " + rest
+	return "SELECT * FROM " + f.stream.sql() + " WHERE " + strings.Join(conditions, " AND ") + " " + rest
 }
 
 func timeText(t time.Time) string { return quoteText(t.UTC().Format(time.RFC3339Nano)) }

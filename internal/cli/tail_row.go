@@ -23,7 +23,7 @@ type tailRow struct {
 // tailField is a field with a value.
 type tailField struct{ name, value string }
 
-//nolint:gochecknoglobals // constant: keys are compared within one process
+// keySeeds are constant: keys are compared within one process.
 var keySeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // parseTailRow reads a line of NDJSON. It keeps a copy of it.

@@ -162,7 +162,9 @@ func TestTailText(t *testing.T) {
 	s.add(0, map[string]any{"level": "warn", "message": "two\nlines", "user": "a b", "n": 1, "gone": nil})
 	var out syncBuffer
 	root := cli.New(cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard})
-	root.SetArgs([]string{"tail", "logs.app", "--addr", serve(t, s.ServeHTTP), "--since", "5m", "--where", "TRUE -- comment", "--interval", "5ms"})
+	root.SetArgs([]string{
+		"tail", "logs.app", "--addr", serve(t, s.ServeHTTP), "--since", "5m", "--where", "TRUE -- comment", "--interval", "5ms",
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- root.ExecuteContext(ctx) }()
