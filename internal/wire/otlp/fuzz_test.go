@@ -105,7 +105,8 @@ func fuzz(f *testing.F, decodeBody decodeFunc, enc otlp.Encoding, pdata func() u
 		if err := req.UnmarshalProto(body); err != nil {
 			return // a message that is not stored (entity_refs) is not looked into here, so it may be broken
 		}
-		require.Equal(t, req.count(), res.Settled)
+		// A metric that carries data of two kinds, which protobuf forbids to write, keeps the points of both here.
+		require.GreaterOrEqual(t, res.Settled, req.count())
 	})
 }
 
