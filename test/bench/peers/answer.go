@@ -64,7 +64,8 @@ func canonicalCell(text string) string {
 		return t.UTC().Format(time.RFC3339Nano)
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return strconv.FormatFloat(f, 'g', -1, 64)
+		const digits = 12 // the peer gives 13.383 back as 13.383000000000001
+		return strconv.FormatFloat(f, 'g', digits, 64)
 	}
 	return text
 }

@@ -14,7 +14,7 @@ func TestAnswersOfBothServersCompare(t *testing.T) {
 {"_meta":{"stats":{}}}
 `), fields)
 	require.NoError(t, err)
-	theirs, err := readAnswer(&victoriaLogs{}, []byte(`{"_time":"2026-11-01T00:00:00.500000Z","_msg":"a","n":"1.5"}
+	theirs, err := readAnswer(&victoriaLogs{}, []byte(`{"_time":"2026-11-01T00:00:00.500000Z","_msg":"a","n":"1.5000000000000002"}
 
 {"_time":"2026-11-01T00:01:00Z","_msg":"b","n":"2","_stream":"{}"}
 `), fields)
