@@ -143,6 +143,7 @@ func (r resultAdapter) Meta() answer.Meta {
 	s := r.Stats()
 	return answer.Meta{Warnings: r.Warnings(), Stats: answer.Stats{
 		ScannedRows: s.ScannedRows, ScannedBytes: s.ScannedBytes, FreshRows: s.FreshRows, Segments: s.Segments,
-		SegmentsPruned: s.SegmentsPruned, RowGroups: s.RowGroups, GroupsPruned: s.RowGroupsPruned, Pruned: s.PrunedBy, Rows: s.Rows, TookMS: float64(s.Took.Microseconds()) / 1000,
+		SegmentsPruned: s.SegmentsPruned, RowGroups: s.RowGroups, GroupsPruned: s.RowGroupsPruned, Pruned: s.PrunedBy, Rows: s.Rows,
+		TookMS: float64(s.Took.Microseconds()) / 1000,
 	}}
 }

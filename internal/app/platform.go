@@ -70,7 +70,7 @@ func (p *platform) lockDataDir() error {
 	if err != nil {
 		return fmt.Errorf("lock the data directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // file descriptors are small
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return errors.Join(fault.New(fault.Unavailable, "data directory %s is in use by another process", dir), f.Close())
 	}
 	p.lock = f

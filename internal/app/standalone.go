@@ -37,7 +37,6 @@ type standalone struct {
 	files   *filecache.Cache
 	querier *querier.Querier
 	serving atomic.Bool // false once a stop was asked for
-	ready   atomic.Pointer[error]
 }
 
 func newStandalone(c *config.Config, logger *slog.Logger) *standalone {
@@ -51,8 +50,8 @@ func (s *standalone) component(name string) *slog.Logger { return s.logger.With(
 // addStages puts the parts in the order in which they start.
 func (s *standalone) addStages(g *lifecycle.Group) {
 	l := &listeners{standalone: s}
-	g.Add(s.platform.stage())
-	g.Add(lifecycle.Stage{Name: "engine", Start: s.startEngine, Stop: func(context.Context) error { return s.stopEngine() }})
+	g.Add(s.stage())
+	g.Add(lifecycle.Stage{Name: "engine", Start: s.startEngine, Stop: s.stopEngine})
 	g.Add(lifecycle.Stage{Name: "listeners", Start: l.start, Run: l.run, Stop: l.close})
 	g.Add(lifecycle.Stage{
 		Name:  "ingest",
@@ -93,11 +92,11 @@ func (s *standalone) startEngine(context.Context) error {
 	return err
 }
 
-func (s *standalone) stopEngine() error {
+func (s *standalone) stopEngine(context.Context) error {
 	if s.pool == nil {
 		return nil
 	}
-	return s.pool.Close()
+	return s.pool.Close() //nolint:contextcheck // closing takes no context
 }
 
 // dataDirs are the folders that an org's statements may read: its own below the cache and below a local object store.

@@ -33,7 +33,8 @@ var layers = []layer{
 	{
 		name: "platform",
 		packages: []string{
-			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache", "internal/searchindex",
+			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
+			"internal/searchindex",
 			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},

@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -145,7 +146,7 @@ func newColumn(t bindings.LogicalType) (column, error) {
 	case bindings.TypeList, bindings.TypeArray, bindings.TypeStruct, bindings.TypeMap:
 		return newNested(c, t)
 	default:
-		return c, fmt.Errorf("values of this type cannot be returned; cast them to VARCHAR")
+		return c, errors.New("values of this type cannot be returned; cast them to VARCHAR")
 	}
 	return c, nil
 }

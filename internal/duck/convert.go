@@ -1,7 +1,7 @@
 package duck
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"unsafe"
 
@@ -247,5 +247,5 @@ func (c *column) enumIndex(vec bindings.Vector, n int) (func(i int) int, error) 
 		v := values[uint32](vec, n)
 		return func(i int) int { return int(v[i]) }, nil
 	}
-	return nil, fmt.Errorf("enum of an unknown width")
+	return nil, errors.New("enum of an unknown width")
 }

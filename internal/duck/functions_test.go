@@ -2,7 +2,6 @@ package duck_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -71,20 +70,53 @@ func TestRewritesKeepTheMeaning(t *testing.T) {
 	i := acquire(t, newPool(t, nil), "a")
 	const ts = "TIMESTAMP '2026-01-01'"
 	for _, c := range []struct{ name, args string }{
-		{"repeat", "'ab', 3"}, {"repeat", "'ab', -1"}, {"repeat", "NULL, 3"}, {"lpad", "'a', 5, '*'"}, {"rpad", "'abc', 2, '*'"},
-		{"replace", "'a.b.c', '.', '::'"}, {"replace", "'abc', '', 'x'"}, {"replace", "NULL, 'a', 'bb'"}, {"replace", "'aa', 'a', NULL"},
-		{"concat", "'a', NULL, 3, true"}, {"concat", "'a', NULL"}, {"concat_ws", "', ', 'a', NULL, 'b'"},
-		{"format", "'{} {:>5} {{}}', 1, 'x'"}, {"printf", "'%5.2f|%d%%', 2.5, 3"}, {"range", "5"}, {"range", "2, 5"}, {"range", "10, 1, -4"},
-		{"range", "-3"}, {"generate_series", "1, 10, 3"}, {"range", ts + ", " + ts + " + INTERVAL 2 DAY, INTERVAL 12 HOUR"},
-		{"generate_series", "DATE '2026-01-01', DATE '2026-03-01', INTERVAL 1 MONTH"}, {"string_split", "'a,b,,c', ','"},
-		{"split_part", "'a,b', ',', 2"}, {"regexp_split_to_array", "'a1b22c', '[0-9]+'"}, {"regexp_extract_all", "'a1b22', '[0-9]+'"},
-		{"regexp_extract_all", "'a1b22', '([a-z])([0-9]+)', 2"}, {"regexp_replace", "'aXbX', 'X', '[\\0]', 'g'"},
-		{"regexp_replace", "'aXbX', 'X', 'yy'"}, {"regexp_escape", "'a.b'"}, {"hex", "'abc'"}, {"hex", "255"}, {"bin", "5"},
-		{"to_base64", "'abc'::BLOB"}, {"url_encode", "'a b/ü'"}, {"strftime", ts + ", '%Y-%j'"}, {"strptime", "'2026-02', '%Y-%m'"},
-		{"try_strptime", "'x', '%Y-%m'"}, {"array_to_string", "['a', NULL, 'b'], ', '"}, {"levenshtein", "'kitten', 'sitting'"},
-		{"jaccard", "'abc', 'abd'"}, {"json_extract", `'{"a": [1, 2]}', '$.a'`}, {"json_extract", "'[1, 2]', 0"},
-		{"json_extract", `'{"a": {"b": 1}}', 'a'`}, {"json_extract_string", `'{"a": "x"}'::JSON, '$.a'`}, {"json_extract_string", "NULL, '$.a'"},
-		{"json_exists", `'{"a": 1}', '$.b'`}, {"json_value", `'{"a": 1}', '$.a'`},
+		{"repeat", "'ab', 3"},
+		{"repeat", "'ab', -1"},
+		{"repeat", "NULL, 3"},
+		{"lpad", "'a', 5, '*'"},
+		{"rpad", "'abc', 2, '*'"},
+		{"replace", "'a.b.c', '.', '::'"},
+		{"replace", "'abc', '', 'x'"},
+		{"replace", "NULL, 'a', 'bb'"},
+		{"replace", "'aa', 'a', NULL"},
+		{"concat", "'a', NULL, 3, true"},
+		{"concat", "'a', NULL"},
+		{"concat_ws", "', ', 'a', NULL, 'b'"},
+		{"format", "'{} {:>5} {{}}', 1, 'x'"},
+		{"printf", "'%5.2f|%d%%', 2.5, 3"},
+		{"range", "5"},
+		{"range", "2, 5"},
+		{"range", "10, 1, -4"},
+		{"range", "-3"},
+		{"generate_series", "1, 10, 3"},
+		{"range", ts + ", " + ts + " + INTERVAL 2 DAY, INTERVAL 12 HOUR"},
+		{"generate_series", "DATE '2026-01-01', DATE '2026-03-01', INTERVAL 1 MONTH"},
+		{"string_split", "'a,b,,c', ','"},
+		{"split_part", "'a,b', ',', 2"},
+		{"regexp_split_to_array", "'a1b22c', '[0-9]+'"},
+		{"regexp_extract_all", "'a1b22', '[0-9]+'"},
+		{"regexp_extract_all", "'a1b22', '([a-z])([0-9]+)', 2"},
+		{"regexp_replace", "'aXbX', 'X', '[\\0]', 'g'"},
+		{"regexp_replace", "'aXbX', 'X', 'yy'"},
+		{"regexp_escape", "'a.b'"},
+		{"hex", "'abc'"},
+		{"hex", "255"},
+		{"bin", "5"},
+		{"to_base64", "'abc'::BLOB"},
+		{"url_encode", "'a b/ü'"},
+		{"strftime", ts + ", '%Y-%j'"},
+		{"strptime", "'2026-02', '%Y-%m'"},
+		{"try_strptime", "'x', '%Y-%m'"},
+		{"array_to_string", "['a', NULL, 'b'], ', '"},
+		{"levenshtein", "'kitten', 'sitting'"},
+		{"jaccard", "'abc', 'abd'"},
+		{"json_extract", `'{"a": [1, 2]}', '$.a'`},
+		{"json_extract", "'[1, 2]', 0"},
+		{"json_extract", `'{"a": {"b": 1}}', 'a'`},
+		{"json_extract_string", `'{"a": "x"}'::JSON, '$.a'`},
+		{"json_extract_string", "NULL, '$.a'"},
+		{"json_exists", `'{"a": 1}', '$.b'`},
+		{"json_value", `'{"a": 1}', '$.a'`},
 	} {
 		macro, ok := duck.Rewrite(c.name)
 		require.True(t, ok, c.name)
@@ -101,8 +133,10 @@ func TestLikeIsLike(t *testing.T) {
 	t.Parallel()
 	i := acquire(t, newPool(t, nil), "a")
 	texts := []string{"", "a", "abc", "ABC", "a%b", "a.c", "xaybzc", "a\nb\nc", "世界abc", "aaaab", "[b]+c", `a\b`}
-	patterns := []string{"", "%", "a", "a%", "%c", "%b%", "a%c", "%a%b%c", "a_c", "%_", "___", "%.%c", "%a_b%", "_%_%_",
-		"%\n%c", "%a%a%b", "%[b]%+c", `%\%`, "%世_a%"}
+	patterns := []string{
+		"", "%", "a", "a%", "%c", "%b%", "a%c", "%a%b%c", "a_c", "%_", "___", "%.%c", "%a_b%", "_%_%_",
+		"%\n%c", "%a%a%b", "%[b]%+c", `%\%`, "%世_a%",
+	}
 	lit := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	for op, sql := range map[string]string{"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE"} {
 		macro, _ := duck.Rewrite(op)
@@ -185,7 +219,7 @@ func TestHostileCallsAreBounded(t *testing.T) { //nolint:paralleltest // measure
 			_, _, err := read(ctx, i, sql)
 			cancel()
 			// Errors are fine; what counts is that the engine came back by itself.
-			require.False(t, errors.Is(err, context.DeadlineExceeded), sql)
+			require.NotErrorIs(t, err, context.DeadlineExceeded, sql)
 			require.Less(t, peakRSS(t)-before, int64(limit+256<<20), sql)
 			i.Release()
 		}

@@ -293,7 +293,7 @@ func msGuardNothing(info, input, output unsafe.Pointer) {
 }
 
 // wideFormat finds widths and precisions of more than three digits or taken from an argument, in the style of printf and of fmt.
-var wideFormat = regexp.MustCompile(`%[^a-zA-Z%]*([0-9]{4}|\*)|\{[^}]*([0-9]{4}|\{)`)
+var wideFormat = regexp.MustCompile(`%[^a-zA-Z%]*(\d{4}|\*)|\{[^}]*(\d{4}|\{)`)
 
 func dangerousFormat(f []byte) bool {
 	return len(f) > maxFormatBytes || places(f) > 2*maxVariadic || wideFormat.Match(bytes.ReplaceAll(f, []byte("{{"), nil))

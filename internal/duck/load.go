@@ -21,7 +21,8 @@ import (
 //
 // Arrow types: bool, int8 … int64, uint8 … uint64, float32, float64, utf8, large_utf8, binary, large_binary, date32, timestamp of any
 // unit without a zone (TIMESTAMP, TIMESTAMP_S, _MS, _NS) and of microseconds with one (TIMESTAMP WITH TIME ZONE), and dictionaries of utf8
-// without nulls among their values (VARCHAR). A utf8 field whose metadata has TypeKey "JSON" becomes a JSON column; its text is not checked.
+// without nulls among their values (VARCHAR). A utf8 field whose metadata has TypeKey "JSON" becomes a JSON column; its text is not
+// checked.
 //
 // Errors: fault.Internal for other types and batches of another shape, fault.Invalid for text that is not UTF-8 and for a reached limit.
 func (i *Instance) LoadTable(ctx context.Context, name string, schema *arrow.Schema, batches []arrow.RecordBatch) error {
@@ -76,7 +77,7 @@ func newLoadColumn(t arrow.DataType) (loadColumn, bool) {
 	fixed := func(sqlType string, id bindings.Type) (loadColumn, bool) {
 		return loadColumn{sqlType: sqlType, id: id, width: t.(arrow.FixedWidthDataType).Bytes()}, true
 	}
-	switch t.ID() {
+	switch t.ID() { //nolint:exhaustive // other types are refused
 	case arrow.BOOL:
 		return loadColumn{sqlType: "BOOLEAN", id: bindings.TypeBoolean}, true
 	case arrow.INT8:

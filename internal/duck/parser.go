@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -278,7 +277,7 @@ func checkText(sql string) error {
 	case strings.IndexByte(sql, 0) >= 0:
 		return fault.New(fault.Invalid, "statement contains a NUL character")
 	case !utf8.ValidString(sql):
-		return fault.Wrap(fault.Invalid, fmt.Errorf("invalid UTF-8"), "statement is not valid UTF-8")
+		return fault.New(fault.Invalid, "statement is not valid UTF-8")
 	}
 	return nil
 }

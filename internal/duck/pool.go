@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,15 +110,16 @@ func (p *Pool) take(org tenant.ID) (*Instance, error) {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	for i := len(p.mu.idle) - 1; i >= 0; i-- {
-		if inst := p.mu.idle[i]; inst.org == org {
-			p.mu.idle = append(p.mu.idle[:i], p.mu.idle[i+1:]...)
-			p.mu.running[inst] = struct{}{}
-			inst.used = true
-			p.metrics.idle.Set(float64(len(p.mu.idle)))
-			p.mu.Unlock()
-			return inst, nil
+	for i, inst := range slices.Backward(p.mu.idle) {
+		if inst.org != org {
+			continue
 		}
+		p.mu.idle = append(p.mu.idle[:i], p.mu.idle[i+1:]...)
+		p.mu.running[inst] = struct{}{}
+		inst.used = true
+		p.metrics.idle.Set(float64(len(p.mu.idle)))
+		p.mu.Unlock()
+		return inst, nil
 	}
 	p.mu.opened++
 	name := tempPrefix + strconv.FormatUint(p.mu.opened, 10)

@@ -84,7 +84,10 @@ func cycle(p *duck.Pool, worker, round int, running, most *atomic.Int64) error {
 	defer i.Release()
 	n := running.Add(1)
 	defer running.Add(-1)
-	for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+	for m := most.Load(); n > m; m = most.Load() {
+		if most.CompareAndSwap(m, n) {
+			break
+		}
 	}
 	switch round % 5 {
 	case 1: // stays open and is released with its rows

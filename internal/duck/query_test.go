@@ -1,7 +1,6 @@
 package duck_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +73,7 @@ func TestQueryMistakes(t *testing.T) {
 	i := acquire(t, newPool(t, nil), "a")
 	require.NoError(t, i.Exec(t.Context(), "CREATE TEMP TABLE logs (level VARCHAR)"))
 	for _, c := range []struct{ sql, want string }{
-		{"SELECT levle FROM logs", "level"},
+		{"SELECT levels FROM logs", "level"},
 		{"SELECT 'x'::INTEGER", "Could not convert string 'x' to INT32"},
 		{"SELECT 1; SELECT 2", ""},
 		{"SELECT ?", "parameters"},
@@ -83,7 +82,7 @@ func TestQueryMistakes(t *testing.T) {
 	} {
 		_, _, err := read(t.Context(), i, c.sql)
 		require.Error(t, err, c.sql)
-		require.True(t, strings.Contains(err.Error(), c.want), "%s: %s", c.sql, err)
+		require.ErrorContains(t, err, c.want, c.sql)
 		t.Log(err)
 	}
 }

@@ -58,7 +58,10 @@ func Open(ctx context.Context, read ReadRange, size int64, id Identity) (*Index,
 		return nil, errDamaged()
 	}
 	x := &Index{read: read, size: size, columns: make(map[string]column)}
-	return x, x.parse(dir, id)
+	if err := x.parse(dir, id); err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 // parse reads the directory, whose checksum is right.

@@ -152,7 +152,8 @@ func BenchmarkAdd(b *testing.B) {
 	values := make([][]byte, 8192)
 	size := 0
 	for i := range values {
-		values[i] = fmt.Appendf(nil, "2026-11-01 12:00:%02d INFO dfs.DataNode$PacketResponder: Received block blk_%d of size 67108864 from /10.250.%d.%d req=%d user=u%d",
+		values[i] = fmt.Appendf(nil,
+			"2026-11-01 12:00:%02d INFO dfs.DataNode$PacketResponder: Received block blk_%d of size 67108864 from /10.250.%d.%d req=%d user=u%d",
 			i%60, i*7919, i%255, i%199, i*31, i%1000)
 		size += len(values[i])
 	}

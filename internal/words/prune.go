@@ -93,7 +93,7 @@ const separator = ' '
 
 // appendRegexp appends what re makes known.
 func appendRegexp(m mould, re *syntax.Regexp) mould {
-	switch re.Op {
+	switch re.Op { //nolint:exhaustive // nothing is known of the others
 	case syntax.OpEmptyMatch:
 		return m
 	case syntax.OpLiteral:

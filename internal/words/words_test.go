@@ -145,8 +145,10 @@ func TestRegexpWords(t *testing.T) {
 func TestRegexpWordsNeverDropAMatch(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"a", "b", "é", " ", "-", ".", "a+", "(?:a b)", "[ -]", "[ a]", "(a|b)", "b?", " *", `\b`,
-		"^", "$", "_", `\W`, "(?i)A", "x{2}"}
+	pieces := []string{
+		"a", "b", "é", " ", "-", ".", "a+", "(?:a b)", "[ -]", "[ a]", "(a|b)", "b?", " *", `\b`,
+		"^", "$", "_", `\W`, "(?i)A", "x{2}",
+	}
 	texts := []string{"a", "b", "é", " ", "-", "A", "_", "x", "\n"}
 	for range 20_000 {
 		var pattern, text strings.Builder

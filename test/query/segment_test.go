@@ -96,7 +96,7 @@ func TestEngineReadsSegments(t *testing.T) {
 		b.SetBool(b.OwnColumn("flag"), i%7 == 0)
 		b.SetString(b.OwnColumn("word"), fmt.Appendf(nil, "w%d", i%11))
 		b.SetString(b.OwnColumn("text"), fmt.Appendf(nil, "%d 🙂 %s", i, strings.Repeat("x", i%50)))
-		b.SetString(b.OwnColumn("hex"), fmt.Appendf(nil, "%016x", uint64(i)*0x9e3779b97f4a7c15)) //nolint:gosec // scattered digits
+		b.SetString(b.OwnColumn("hex"), fmt.Appendf(nil, "%016x", uint64(i)*0x9e3779b97f4a7c15))
 		b.SetJSON(b.OwnColumn("json"), fmt.Appendf(nil, `{"n":%d}`, i))
 		b.SetTimestamp(b.OwnColumn("when"), int64(i)-1500)
 		if i%10 == 0 {

@@ -12,7 +12,7 @@ const sectorSize = 512
 // Crash returns the file system as it might look after a power cut at this moment; seed chooses among the possibilities. The
 // capacity is kept, faults and locks are not. f itself goes on as if nothing had happened.
 func (f *FS) Crash(seed uint64) *FS {
-	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // chooses among simulated crashes, repeatably
+	rng := rand.New(rand.NewPCG(seed, 1))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	names := maps.Clone(f.mu.disk)
