@@ -143,7 +143,8 @@ func TestTable(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 		_, _ = io.WriteString(w, `{"columns":[{"name":"name","type":"VARCHAR"},{"name":"n","type":"UBIGINT"},`+
-			`{"name":"tags","type":"VARCHAR[]"}],"rows":[`+"\n"+`["日本 👩‍👩‍👧",1,["a"]],`+"\n"+`["é\u001b[31m\n",18446744073709551615,null],`+"\n"+`[null,-2,[]]`+"\n],"+
+			`{"name":"tags","type":"VARCHAR[]"}],"rows":[`+"\n"+`["日本 👩‍👩‍👧",1,["a"]],`+"\n"+
+			`["é\u001b[31m\n",18446744073709551615,null],`+"\n"+`[null,-2,[]]`+"\n],"+
 			`"stats":{"rows":3},"warnings":[]}`+"\n")
 	})
 	got := run(t.Context(), "", "query", "--addr", addr, "--org", "acme", "FROM x")

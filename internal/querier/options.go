@@ -21,6 +21,9 @@ type Options struct {
 	Timeout time.Duration
 	// MaxScanRows is the most rows that a statement may read after pruning (querier.max_scan_rows); 0 = no bound.
 	MaxScanRows int64
+	// FirstScanRows is how many rows of segments are tried first when a filtered statement asks for the newest or oldest rows only.
+	// Default 200,000.
+	FirstScanRows int64
 }
 
 // Validate reports every fault of o at once.

@@ -36,6 +36,9 @@ func New(opts Options, deps Deps) (*Querier, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fault.Wrap(fault.Invalid, err, "querier options: %s", err)
 	}
+	if opts.FirstScanRows <= 0 {
+		opts.FirstScanRows = defaultFirstScanRows
+	}
 	q := &Querier{opts: opts, deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
 	q.planner = sqlplanduck.NewPlanner(deps.Pool.Parser())
 	return q, nil

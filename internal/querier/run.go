@@ -99,7 +99,19 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if err := r.check(tables, state); err != nil {
 		return nil, err
 	}
-	if err := r.createViews(ctx, tables, state); err != nil {
+	loaded, err := r.loadFresh(ctx, tables, state)
+	if err != nil {
+		return nil, err
+	}
+	if first := firstRowsOf(tables); first != nil {
+		return r.firstRows(ctx, first, loaded, state)
+	}
+	return r.execute(ctx, tables, loaded)
+}
+
+// execute makes the views of the tables and runs the statement over them.
+func (r *run) execute(ctx context.Context, tables []*table, loaded map[catalog.DatasetID]*freshTable) (rows, error) {
+	if err := r.createViews(ctx, tables, loaded); err != nil {
 		return nil, err
 	}
 	rows, err := r.instance.Query(ctx, r.plan.SQL)
@@ -208,6 +220,17 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 
 // check counts what the statement reads and refuses too much of it.
 func (r *run) check(tables []*table, s *state) error {
+	r.count(tables, s)
+	if most := r.querier.opts.MaxScanRows; most > 0 && r.stats.ScannedRows > most {
+		return fault.New(fault.Invalid, "the statement would read %d rows, more than the limit of %d (querier.max_scan_rows); "+
+			"ask for a shorter time range or add conditions", r.stats.ScannedRows, most)
+	}
+	return nil
+}
+
+// count sets the statistics to what the tables read.
+func (r *run) count(tables []*table, s *state) {
+	r.stats.ScannedRows, r.stats.ScannedBytes, r.stats.FreshRows, r.stats.RowGroups, r.stats.RowGroupsPruned = 0, 0, 0, 0, 0
 	read := make(map[catalog.SegmentID]bool)
 	datasets := make(map[catalog.DatasetID]bool)
 	for _, t := range tables {
@@ -233,20 +256,11 @@ func (r *run) check(tables []*table, s *state) error {
 		}
 	}
 	r.stats.ScannedRows += r.stats.FreshRows
-	if most := r.querier.opts.MaxScanRows; most > 0 && r.stats.ScannedRows > most {
-		return fault.New(fault.Invalid, "the statement would read %d rows, more than the limit of %d (querier.max_scan_rows); "+
-			"ask for a shorter time range or add conditions", r.stats.ScannedRows, most)
-	}
-	return nil
 }
 
-// createViews pins the files, copies the fresh rows and makes a view for each table of the plan.
-func (r *run) createViews(ctx context.Context, tables []*table, s *state) error {
+// createViews pins the files and makes a view for each table of the plan, or makes it anew.
+func (r *run) createViews(ctx context.Context, tables []*table, loaded map[catalog.DatasetID]*freshTable) error {
 	paths, err := r.pin(ctx, tables)
-	if err != nil {
-		return err
-	}
-	loaded, err := r.loadFresh(ctx, tables, s)
 	if err != nil {
 		return err
 	}
@@ -277,7 +291,13 @@ func (r *run) pin(ctx context.Context, tables []*table) (map[catalog.SegmentID]s
 	if err != nil {
 		return nil, fmt.Errorf("fetch data files: %w", err)
 	}
-	r.unpin = unpin
+	before := r.unpin
+	r.unpin = func() {
+		unpin()
+		if before != nil {
+			before()
+		}
+	}
 	for i, s := range segments {
 		paths[s.ID] = local[i]
 	}

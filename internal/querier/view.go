@@ -71,7 +71,7 @@ func (t *table) viewSQL(paths map[catalog.SegmentID]string, fresh *freshTable) s
 	if len(selects) == 0 {
 		selects = append(selects, t.selectNothing(columns))
 	}
-	return "CREATE TEMP VIEW " + ident(t.Name) + " AS " + strings.Join(selects, " UNION ALL ")
+	return "CREATE OR REPLACE TEMP VIEW " + ident(t.Name) + " AS " + strings.Join(selects, " UNION ALL ")
 }
 
 // group is files that one scan can read.

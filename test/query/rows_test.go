@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -385,6 +386,49 @@ func TestFirstRowsReadFewSegments(t *testing.T) {
 			require.Less(t, ranged.rows[1], now.Add(-time.Duration(limit/4)*time.Second).Format(time.RFC3339))
 		}
 	}
+}
+
+// TestFirstFilteredRows compares the newest and oldest rows that pass a filter, which are looked for segment by segment, with all of them.
+func TestFirstFilteredRows(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, storeOptions{querier: querier.Options{FirstScanRows: 7}})
+	web := logs("acme", "web")
+	for i := range 12 { // files of neighbours overlap
+		var rows []row
+		for j := range 5 {
+			n := i*3 + j*2
+			rows = append(rows, row{"_timestamp": now.Add(-time.Duration(n) * time.Second), "n": n, "odd": n%2 == 1, "rare": n == 30})
+		}
+		s.Write(web, rows...)
+		s.Flush()
+	}
+	s.Write(web, row{"_timestamp": now.Add(-20500 * time.Millisecond), "n": 1000, "odd": true})
+	for _, order := range []string{"DESC", "ASC"} {
+		for _, filter := range []string{"odd", "NOT odd", "rare", "n >= 0", "n > 5000"} {
+			all := s.ask("acme", "SELECT _timestamp, n FROM web WHERE "+filter+" ORDER BY _timestamp "+order)
+			for limit := 1; limit < 70; limit += 3 {
+				sql := fmt.Sprintf("SELECT _timestamp, n FROM web WHERE %s ORDER BY _timestamp %s LIMIT %d", filter, order, limit)
+				got := s.ask("acme", sql)
+				want := all.rows[:min(limit, len(all.rows))]
+				require.Equal(t, timesOf(want), timesOf(got.rows), sql)
+				require.Subset(t, all.rows, got.rows, sql)
+				if limit == 1 && filter == "odd" {
+					require.LessOrEqual(t, got.result.Stats().Segments, 4, sql)
+				}
+				offset := s.ask("acme", sql+" OFFSET 2")
+				require.Equal(t, timesOf(all.rows[min(2, len(all.rows)):min(limit+2, len(all.rows))]), timesOf(offset.rows), sql)
+			}
+		}
+	}
+}
+
+// timesOf returns the first cell of each row.
+func timesOf(rows []string) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i], _, _ = strings.Cut(r, "|")
+	}
+	return out
 }
 
 func TestThousandColumns(t *testing.T) {

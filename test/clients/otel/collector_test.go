@@ -143,10 +143,13 @@ func TestCollector(t *testing.T) {
 	server := mstest.Start(t, mstest.Config{Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "1"}})
 	const before, after, rows = 5, 10, 100
 	transports := []struct{ name, exporter, endpoint, compression string }{
-		{"grpc-gzip", "otlp", server.OTLPGRPC, "gzip"}, {"grpc-zstd", "otlp", server.OTLPGRPC, "zstd"},
+		{"grpc-gzip", "otlp", server.OTLPGRPC, "gzip"},
+		{"grpc-zstd", "otlp", server.OTLPGRPC, "zstd"},
 		{"grpc-snappy", "otlp", server.OTLPGRPC, "snappy"},
-		{"http-gzip", "otlphttp", server.OTLPHTTP, "gzip"}, {"http-zstd", "otlphttp", server.HTTP, "zstd"},
-		{"http-deflate", "otlphttp", server.OTLPHTTP, "deflate"}, {"http-none", "otlphttp", server.OTLPHTTP, "none"},
+		{"http-gzip", "otlphttp", server.OTLPHTTP, "gzip"},
+		{"http-zstd", "otlphttp", server.HTTP, "zstd"},
+		{"http-deflate", "otlphttp", server.OTLPHTTP, "deflate"},
+		{"http-none", "otlphttp", server.OTLPHTTP, "none"},
 	}
 	collectors := make([]*collector, len(transports))
 	for i, x := range transports {
