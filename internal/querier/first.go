@@ -17,7 +17,7 @@ import (
 const (
 	maxFirstRows         = 10_000  // a larger answer is streamed from all segments at once
 	defaultFirstScanRows = 200_000 // Options.FirstScanRows
-	scanGrowth           = 4       // each try reads so many times the rows of the one before: all tries together cost a third more than all rows
+	scanGrowth           = 4       // each try reads so many times the rows of the one before: all together cost a third more
 )
 
 // firstRowsOf returns the table of a statement that asks for the first rows in time among those that pass a filter, when looking for
