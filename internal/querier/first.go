@@ -1,11 +1,11 @@
 package querier
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"slices"
+	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -15,38 +15,39 @@ import (
 
 // Bounds of the search for the first rows in the order of time.
 const (
-	maxFirstRows         = 10_000  // a larger answer is streamed from all segments at once
-	defaultFirstScanRows = 200_000 // Options.FirstScanRows
-	scanGrowth           = 4       // each try reads so many times the rows of the one before: all together cost a third more
+	maxFirstRows         = 10_000 // a larger answer is streamed from all segments at once
+	defaultFirstScanRows = 50_000 // Options.FirstScanRows
+	scanGrowth           = 4      // each try reads so many times the rows of the one before: all together cost a third more
 )
 
 // firstRowsOf returns the table of a statement that asks for the first rows in time among those that pass a filter, when looking for
-// them segment by segment may pay; else nil.
+// them range by range may pay; else nil.
 func firstRowsOf(tables []*table) *table {
 	if len(tables) != 1 {
 		return nil
 	}
 	t := tables[0]
-	if t.TopN == nil || !t.TopN.Filtered || t.TopN.Rows > maxFirstRows || t.stream.isMetric() || len(t.segments) < 2 {
+	if t.TopN == nil || !t.TopN.Filtered || t.TopN.Rows > maxFirstRows || t.stream.isMetric() || len(t.segments) == 0 {
 		return nil
 	}
 	return t
 }
 
-// firstRows runs the statement over the segments that come first in time, on rows that come before all rows of the other segments. When
-// it finds as many rows as are asked for, no other row can be among them. Else it tries again with more segments, at last with all.
+// firstRows runs the statement over the rows that come first in time, in tries of a growing range. When it finds as many rows as are
+// asked for, no row outside of the range can be among them: all of those come later. Else it tries again, at last over all.
 func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.DatasetID]*freshTable, s *state) (rows, error) {
-	sorted := t.inOrder()
-	for _, n := range t.tries(sorted, r.querier.opts.FirstScanRows) {
+	for _, first := range t.tries(r.querier.opts.FirstScanRows) {
 		part := *t
-		part.segments = sorted[:n]
-		part.time = t.time.Intersect(t.before(&sorted[n]))
+		part.time = t.time.Intersect(first)
+		part.segments = slices.DeleteFunc(slices.Clone(t.segments), func(s catalog.Segment) bool {
+			return s.MaxTime < part.time.Start || s.MinTime >= part.time.End
+		})
 		found, err := r.collect(ctx, &part, loaded)
 		if err != nil {
 			return nil, err
 		}
 		if found.rows == t.TopN.Rows {
-			r.stats.PrunedBy[prunedByOrder] += int64(len(sorted) - n)
+			r.stats.PrunedBy[prunedByOrder] += int64(len(t.segments) - len(part.segments))
 			r.count([]*table{&part}, s)
 			return found, nil
 		}
@@ -57,39 +58,43 @@ func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.Datase
 	return r.execute(ctx, []*table{t}, loaded)
 }
 
-// inOrder returns the segments by the time of their first row in the order that the statement asks for.
-func (t *table) inOrder() []catalog.Segment {
-	sorted := slices.Clone(t.segments)
-	slices.SortFunc(sorted, func(a, b catalog.Segment) int {
-		if t.TopN.Descending {
-			return cmp.Compare(b.MaxTime, a.MaxTime)
-		}
-		return cmp.Compare(a.MinTime, b.MinTime)
-	})
-	return sorted
-}
-
-// tries returns how many of the sorted segments each try reads, the first about want rows; the last try, with all of them, is not
-// among them.
-func (t *table) tries(sorted []catalog.Segment, want int64) []int {
-	var out []int
-	rows := int64(0)
-	for i := range sorted[:len(sorted)-1] {
-		rows += t.rows(&sorted[i])
-		if rows >= want {
-			out = append(out, i+1)
-			want = rows * scanGrowth
-		}
+// tries returns the time ranges to look through, each holding the one before: the first has about want rows of segments, the others
+// scanGrowth times as many as the one before, all less than half of them.
+func (t *table) tries(want int64) []sqlplan.TimeRange {
+	low, high := t.segments[0].MinTime, t.segments[0].MaxTime
+	var total int64
+	for i := range t.segments {
+		low, high = min(low, t.segments[i].MinTime), max(high, t.segments[i].MaxTime)
+		total += t.rows(&t.segments[i])
+	}
+	var out []sqlplan.TimeRange
+	for ; want < total/2; want *= scanGrowth {
+		// The shortest span, counted from the end that is asked for, that seems to have enough rows.
+		span := int64(sort.Search(int(high-low), func(span int) bool { return t.estimate(t.firstRange(low, high, int64(span))) >= want }))
+		out = append(out, t.firstRange(low, high, span))
 	}
 	return out
 }
 
-// before returns the times that come before all rows of a segment in the order asked for.
-func (t *table) before(s *catalog.Segment) sqlplan.TimeRange {
+// firstRange returns the range of a span of time between low and high that comes first in the order asked for.
+func (t *table) firstRange(low, high, span int64) sqlplan.TimeRange {
 	if t.TopN.Descending {
-		return sqlplan.TimeRange{Start: s.MaxTime + 1, End: sqlplan.MaxTime}
+		return sqlplan.TimeRange{Start: high - span, End: sqlplan.MaxTime}
 	}
-	return sqlplan.TimeRange{Start: sqlplan.MinTime, End: s.MinTime}
+	return sqlplan.TimeRange{Start: sqlplan.MinTime, End: low + span + 1}
+}
+
+// estimate returns about how many rows of segments lie in a range, as if each segment's rows were spread evenly.
+func (t *table) estimate(r sqlplan.TimeRange) int64 {
+	var rows float64
+	for i := range t.segments {
+		s := &t.segments[i]
+		inside := min(s.MaxTime+1, r.End) - max(s.MinTime, r.Start)
+		if inside > 0 {
+			rows += float64(t.rows(s)) * float64(inside) / float64(s.MaxTime+1-s.MinTime)
+		}
+	}
+	return int64(rows)
 }
 
 // collect runs the statement over one table and holds its rows, of which there are at most maxFirstRows.

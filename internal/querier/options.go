@@ -21,8 +21,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxScanRows is the most rows that a statement may read after pruning (querier.max_scan_rows); 0 = no bound.
 	MaxScanRows int64
-	// FirstScanRows is how many rows of segments are tried first when a filtered statement asks for the newest or oldest rows only.
-	// Default 200,000.
+	// FirstScanRows is about how many rows of segments are tried first when a filtered statement asks for the newest or oldest rows
+	// only. Default 50,000.
 	FirstScanRows int64
 }
 

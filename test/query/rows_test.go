@@ -388,7 +388,7 @@ func TestFirstRowsReadFewSegments(t *testing.T) {
 	}
 }
 
-// TestFirstFilteredRows compares the newest and oldest rows that pass a filter, which are looked for segment by segment, with all of them.
+// TestFirstFilteredRows compares the newest and oldest rows that pass a filter, which are looked for range by range, with all of them.
 func TestFirstFilteredRows(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, storeOptions{querier: querier.Options{FirstScanRows: 7}})
