@@ -35,7 +35,7 @@ type Chunk struct {
 	Present []bool
 }
 
-// Stats is what a column's values are known to lie between. The Texts share memory with the values.
+// Stats is what a column's values are known to lie between. Those that WriteChunk returns own their texts.
 type Stats struct {
 	Nulls  int64
 	Values int64 // that are not null

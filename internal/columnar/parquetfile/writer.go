@@ -3,6 +3,7 @@ package parquetfile
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -95,6 +96,8 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 	c := &w.columns[len(g.chunks)]
 	data, dict, distinct := w.encoder.encode(c, chunk, g.rows)
 	stats := statsOf(c, chunk, g.rows, distinct)
+	// What is kept until the footer must not keep the row group's texts in memory.
+	stats.MinText, stats.MaxText = strings.Clone(stats.MinText), strings.Clone(stats.MaxText)
 	w.distinct = distinct
 	if distinct == nil {
 		w.distinct = chunk.Texts
