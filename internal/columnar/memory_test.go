@@ -45,7 +45,7 @@ func TestMergeKeepsNoRowGroup(t *testing.T) {
 
 // watched measures the live heap now and then when it is asked whether it has ended.
 type watched struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	calls int
 	most  uint64
 }
