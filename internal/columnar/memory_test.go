@@ -46,8 +46,8 @@ func TestMergeKeepsNoRowGroup(t *testing.T) {
 // watched measures the live heap now and then when it is asked whether it has ended.
 type watched struct {
 	context.Context //nolint:containedctx // it is one
-	calls int
-	most  uint64
+	calls           int
+	most            uint64
 }
 
 func (w *watched) Err() error {
