@@ -84,7 +84,7 @@ func (s *standalone) startEngine(context.Context) error {
 		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: c.Limits.MaxColumns,
 		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},
 	}, ingest.Deps{Catalog: s.catalog, Objects: s.objects, Logger: s.component("ingest"), Registerer: s.metrics})
-	s.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
+	s.querier, err = querier.New(querier.Options{Timeout: s.queryTimeout(), MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
 		Catalog: dropNotifier{s.catalog, s.ingest}, Buffers: s.ingest, Files: s.files, Pool: s.pool,
 		Indexes: indexes{s.objects}, Retention: s.retention,
 		Logger: s.component("querier"), Registerer: s.metrics,
@@ -106,6 +106,15 @@ func (s *standalone) dataDirs(org tenant.ID) []string {
 		dirs = append(dirs, dir)
 	}
 	return dirs
+}
+
+// queryTimeout is the shorter one of the process's and the tenant's time of a query; the tenant's may be off.
+func (s *standalone) queryTimeout() time.Duration {
+	timeout := s.config.Querier.Timeout
+	if tenant := s.config.Limits.QueryTimeout; tenant > 0 && tenant < timeout {
+		timeout = tenant
+	}
+	return timeout
 }
 
 // retention is the age at which rows of an org expire by configuration; 0 = never.

@@ -151,15 +151,9 @@ func (c *Config) checkWork(faults *Faults) {
 	if least := minQueryMemory * int64(c.Querier.Concurrency); c.Querier.MemoryLimit < least {
 		faults.add("querier.memory_limit", "%d queries at once need at least %s", c.Querier.Concurrency, strings.Trim(showSize(least), `"`))
 	}
-	if c.Compactor.MemoryLimit < minQueryMemory {
-		faults.add("compactor.memory_limit", "at least 32MiB are needed")
-	}
 	c.positive(faults, "querier.timeout_secs", c.Querier.Timeout)
 	c.positive(faults, "querier.buffer_timeout_ms", c.Querier.BufferTimeout)
 	c.positive(faults, "compactor.interval_secs", c.Compactor.Interval)
-	if c.Compactor.MaxConcurrentGroups == 0 {
-		faults.add("compactor.max_concurrent_groups", "at least 1 is needed")
-	}
 	if c.Limits.MaxColumns == 0 {
 		faults.add("limits.max_columns_per_stream", "at least 1 is needed")
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -72,7 +71,7 @@ func readMeminfo(path string) int64 {
 // Memory is how a process divides memory, in bytes. The SQL engine allocates outside Go and is bounded by its own limits.
 type Memory struct {
 	Machine int64 // of the container or machine; 0 = unknown
-	Engine  int64 // the SQL engine: querier.memory_limit and compactor.memory_limit, as far as the roles are on
+	Engine  int64 // the SQL engine: querier.memory_limit, if the role is on
 	Buffers int64 // intake.buffer_memory_max, when rows are taken
 	Base    int64 // what Go code needs beside the buffers
 	// GoLimit is for debug.SetMemoryLimit: what the engine does not get, less a reserve. 0: leave the limit alone, because the
@@ -86,10 +85,7 @@ func (m Memory) Sum() int64 { return m.Engine + m.Buffers + m.Base }
 func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 	m := Memory{Machine: machine.Memory, Base: goBase}
 	if c.Node.Has(QueryRole) {
-		m.Engine = saturatingAdd(m.Engine, c.Querier.MemoryLimit)
-	}
-	if c.Node.Has(CompactRole) {
-		m.Engine = saturatingAdd(m.Engine, c.Compactor.MemoryLimit)
+		m.Engine = c.Querier.MemoryLimit
 	}
 	if c.Node.Has(IntakeRole) {
 		m.Buffers = c.Intake.BufferMemoryMax
@@ -99,11 +95,4 @@ func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 		m.GoLimit = max(free, m.Base+m.Buffers) // a limit below what is needed would only burn time in the collector
 	}
 	return m
-}
-
-func saturatingAdd(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

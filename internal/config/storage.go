@@ -75,11 +75,9 @@ func (w *WAL) declare(d *declarer) {
 type Cache struct {
 	Dir     string // absolute
 	MaxSize int64  // bytes
-	MinFree int64  // bytes
 }
 
 func (c *Cache) declare(d *declarer) {
 	d.text(&c.Dir, "dir", "", "Folder of the copies. Empty: cache in node.data_dir.")
 	d.size(&c.MaxSize, "max_size", 10*gib, "Most bytes of copies. A query that needs more at once is refused.")
-	d.size(&c.MinFree, "min_free", gib, "Copies are dropped so that the disk keeps so many bytes free.")
 }
