@@ -24,6 +24,7 @@ type Ingest struct {
 	log    *wal.Log
 
 	memory   budget
+	window   window
 	kick     chan struct{} // a buffer wants a flush
 	progress atomic.Pointer[Progress]
 
@@ -127,28 +128,76 @@ func (g *Ingest) all() []*buffer {
 }
 
 // Write makes the rows of the batches durable and visible. It returns nil when all are; on an error none, some or all of them may
-// be stored, as after a lost answer. The caller keeps its references to the records.
+// be stored, as after a lost answer, unless IsRefused. A batch with an ID that is in the log already is stored once. The caller
+// keeps its references to the records.
 //
 // Errors: fault.NotFound for an unknown database, fault.Unavailable (replaying, draining, fenced, memory or disk full, catalog
 // away for an unknown stream).
 func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
 	if err := g.Ready(); err != nil {
-		return err
+		return &refusal{err}
 	}
-	waits := make([]wal.LSN, 0, len(batches))
+	waits := make([]func() error, 0, len(batches))
 	var errs []error
 	for _, b := range batches {
-		lsn, err := g.enqueue(ctx, b)
+		wait, err := g.append(ctx, b)
+		if err != nil && len(waits) == 0 {
+			return &refusal{err}
+		}
 		if err != nil {
 			errs = append(errs, err)
 			break
 		}
-		waits = append(waits, lsn)
+		waits = append(waits, wait)
 	}
-	for _, lsn := range waits {
-		errs = append(errs, g.log.Wait(ctx, lsn))
+	for _, wait := range waits {
+		errs = append(errs, wait())
 	}
 	return errors.Join(errs...)
+}
+
+// refusal is an error of a write of which nothing has reached the log.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// IsRefused reports whether err, of Write, says that nothing of the batches is or will be stored.
+func IsRefused(err error) bool {
+	_, ok := errors.AsType[*refusal](err)
+	return ok
+}
+
+// append puts one batch into the log, unless it is there already, and returns what waits for it to be durable.
+func (g *Ingest) append(ctx context.Context, b *signal.Batch) (wait func() error, err error) {
+	if b.ID.IsZero() {
+		lsn, err := g.enqueue(ctx, b)
+		return func() error { return g.log.Wait(ctx, lsn) }, err
+	}
+	c, mine := g.window.take(b.ID)
+	if mine {
+		lsn, err := g.enqueue(ctx, b)
+		g.window.settle(b.ID, c, lsn, err)
+	}
+	select {
+	case <-c.settled:
+	case <-ctx.Done():
+		// The other writer of the same batch is still at it: whether it will be in the log is not known.
+		return func() error { return ctx.Err() }, nil
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return func() error {
+		if c.lsn == 0 {
+			return nil
+		}
+		err := g.log.Wait(ctx, c.lsn)
+		if err != nil && ctx.Err() == nil {
+			g.window.giveUp(b.ID, c)
+		}
+		return err
+	}, nil
 }
 
 // enqueue gives one batch its sequence, puts it into the log's next group and into its buffer.
@@ -159,7 +208,11 @@ func (g *Ingest) enqueue(ctx context.Context, batch *signal.Batch) (wal.LSN, err
 	}
 	record := stream.fold(batch.Record, g.opts.MaxColumns)
 	defer record.Release()
-	payload, err := g.codec.encode(stream.Stream, record)
+	var block []byte
+	if record == batch.Record {
+		block = batch.Block
+	}
+	payload, err := g.codec.encode(stream.Stream, batch.ID, record, block)
 	if err != nil {
 		return 0, err
 	}

@@ -19,6 +19,7 @@ const (
 	DefaultFlushInterval   = 30 * time.Second
 	DefaultBufferMaxSize   = 32 << 20
 	DefaultBufferMemoryMax = 128 << 20
+	DefaultListedFor       = 2 * time.Second
 	DefaultMaxColumns      = 1000
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	// Node is the node's id; Address is where other nodes read its buffers, empty on a standalone node.
 	Node    string
 	Address string
+	// ListedFor is how long readers may go on with a list of holders that they have read: before the first append of a node that has
+	// an Address, its epoch has stood in the catalog for so long. Default 2 s.
+	ListedFor time.Duration
 	// StagingDir takes files between their writing and their upload. It lies on the file system of a local object store, so that
 	// the upload is a rename.
 	StagingDir string
@@ -53,6 +57,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BufferMemoryMax <= 0 {
 		o.BufferMemoryMax = DefaultBufferMemoryMax
+	}
+	if o.ListedFor <= 0 {
+		o.ListedFor = DefaultListedFor
 	}
 	if o.MaxColumns <= 0 {
 		o.MaxColumns = DefaultMaxColumns

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/wal"
@@ -20,6 +21,7 @@ func (g *Ingest) Start(ctx context.Context) error {
 		return fmt.Errorf("draw a writer epoch: %w", err)
 	}
 	g.writer = writer
+	drawn := g.deps.Clock.Now()
 	opts := g.opts.WAL
 	opts.Node, opts.Epoch = writer.Node, writer.Epoch
 	g.log, err = wal.Open(opts, wal.Deps{
@@ -35,9 +37,26 @@ func (g *Ingest) Start(ctx context.Context) error {
 	if err := g.adoptAbandoned(ctx); err != nil {
 		return err
 	}
+	if err := g.beKnown(ctx, drawn); err != nil {
+		return err
+	}
 	g.setPhase(phaseReady)
 	g.deps.Logger.Info("ingest ready", "node", writer.Node, "epoch", writer.Epoch)
 	return nil
+}
+
+// beKnown waits until every reader's list of holders has this epoch: a list may be cached for Options.ListedFor (decisions C2).
+func (g *Ingest) beKnown(ctx context.Context, drawn time.Time) error {
+	rest := g.opts.ListedFor - g.deps.Clock.Now().Sub(drawn)
+	if g.opts.Address == "" || rest <= 0 {
+		return nil
+	}
+	select {
+	case <-g.deps.Clock.After(rest):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (g *Ingest) replay(ctx context.Context) error {
@@ -64,6 +83,9 @@ func (r *replayer) record(ctx context.Context, rec wal.Record) error {
 	committed, err := r.adopt(ctx, writer)
 	if err != nil {
 		return err
+	}
+	if id, _, err := batchID(rec.Payload); err == nil {
+		r.window.replayed(id)
 	}
 	done := committed[catalog.DatasetID(rec.Dataset)]
 	if rec.Seq <= done {

@@ -156,7 +156,7 @@ func (g *Ingest) isolate(ctx context.Context, b *buffer, prefix []entry, cause e
 		if !fault.Is(err, fault.Corrupt) {
 			return err
 		}
-		payload, encodeErr := g.codec.encode(b.dataset, e.record)
+		payload, encodeErr := g.codec.encode(b.dataset, signal.BatchID{}, e.record, nil)
 		if encodeErr != nil {
 			return encodeErr
 		}

@@ -14,7 +14,21 @@ type Batch struct {
 	// Settled is how many rows of the client's request, rejected ones included and counted from its start, are settled once this
 	// batch and those before it are stored. 0 where the decoder does not tell.
 	Settled int
+	// ID names the batch among all that its sender has sent, zero where it does not. A batch that is written twice under one ID is
+	// stored once (decisions D1).
+	ID BatchID
+	// Block, when set, is Record as package arrowipc writes it: what a node has received is logged without encoding it again.
+	Block []byte
 }
+
+// BatchID is a number that is unique within its origin, a process that sends batches.
+type BatchID struct {
+	Origin uint64 // drawn at random at the start of the process, not 0
+	Number uint64 // ascending
+}
+
+// IsZero reports whether the batch has no id.
+func (id BatchID) IsZero() bool { return id.Origin == 0 }
 
 // Rows returns the number of rows.
 func (b *Batch) Rows() int { return int(b.Record.NumRows()) }
