@@ -38,7 +38,7 @@ func (l *listeners) start(ctx context.Context) error {
 	c := l.config
 	auth := ingress.NewAuthenticator(ingress.Mode(c.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: auth, Front: l.front(), Querier: queryAdapter{l.querier}, Status: l.standalone, Version: version,
+		Auth: auth, Front: l.front(), Querier: localQuerier{l.querier}, Status: l.standalone, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	l.api, l.otlp = newServer(httpapi.New(deps)), newServer(httpapi.NewOTLP(deps))
@@ -123,23 +123,24 @@ func (l *listeners) drain(ctx context.Context) error {
 	return nil
 }
 
-// queryAdapter gives the edge its view of the querier.
-type queryAdapter struct{ *querier.Querier }
+// localQuerier answers questions with the querier of this process.
+type localQuerier struct{ *querier.Querier }
 
-func (q queryAdapter) Query(ctx context.Context, r httpapi.Query) (httpapi.Result, error) {
-	result, err := q.Querier.Query(ctx, querier.Request{
-		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit), Admin: true,
+// Ask implements answer.Answerer.
+func (q localQuerier) Ask(ctx context.Context, r answer.Question) (answer.Result, error) {
+	result, err := q.Query(ctx, querier.Request{
+		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit), Admin: r.Admin,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return resultAdapter{result}, nil
+	return localResult{result}, nil
 }
 
-type resultAdapter struct{ *querier.Result }
+type localResult struct{ *querier.Result }
 
-// Meta implements httpapi.Result.
-func (r resultAdapter) Meta() answer.Meta {
+// Meta implements answer.Result.
+func (r localResult) Meta() answer.Meta {
 	s := r.Stats()
 	return answer.Meta{Warnings: r.Warnings(), Stats: answer.Stats{
 		ScannedRows: s.ScannedRows, ScannedBytes: s.ScannedBytes, FreshRows: s.FreshRows, Segments: s.Segments,

@@ -46,7 +46,7 @@ func (a *api) runQuery(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	result, err := a.Querier.Query(r.Context(), q)
+	result, err := a.Querier.Ask(r.Context(), q)
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -77,7 +77,7 @@ func (a *api) runQuery(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *api) parseQuery(r *http.Request) (q Query, format answer.Format, err error) {
+func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Format, err error) {
 	if q.Org, err = a.org(r); err != nil {
 		return q, format, err
 	}
@@ -213,7 +213,7 @@ func parseFormat(name string) (answer.Format, error) {
 }
 
 // fill checks the body and puts it into q.
-func (b *queryBody) fill(q *Query) error {
+func (b *queryBody) fill(q *answer.Question) error {
 	switch b.Language {
 	case "", "sql":
 	default:
@@ -228,7 +228,7 @@ func (b *queryBody) fill(q *Query) error {
 	if len(b.Step) > 0 && string(b.Step) != "null" {
 		return fault.New(fault.Invalid, "step does not apply to sql")
 	}
-	q.Statement, q.Limit, q.Database = b.Statement, b.Limit, b.Database
+	q.Statement, q.Limit, q.Database, q.Admin = b.Statement, b.Limit, b.Database, true
 	if q.Database == "" {
 		q.Database = signal.DefaultDatabase
 	}

@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,29 +12,6 @@ import (
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/tenant"
 )
-
-// Query is a request to the query API.
-type Query struct {
-	Org        tenant.ID
-	Database   string
-	Statement  string
-	Start, End time.Time // event time, start inclusive, end exclusive; zero = open
-	Limit      int       // most rows of the answer, 0 = none
-}
-
-// Result is a running query. Close ends it and is called exactly once.
-type Result interface {
-	answer.Source
-	// Meta returns statistics and warnings as known so far.
-	Meta() answer.Meta
-	io.Closer
-}
-
-// Querier runs queries.
-type Querier interface {
-	// Query starts q. The work ends when ctx does.
-	Query(ctx context.Context, q Query) (Result, error)
-}
 
 // Status tells how the node is.
 type Status interface {
@@ -51,7 +25,7 @@ type Status interface {
 type Deps struct {
 	Auth       *ingress.Authenticator
 	Front      *ingress.Front
-	Querier    Querier
+	Querier    answer.Answerer
 	Status     Status
 	Metrics    http.Handler
 	Version    string

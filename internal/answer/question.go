@@ -1,0 +1,34 @@
+package answer
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// Question is one statement of one org, as a front has read and checked it.
+type Question struct {
+	Org       tenant.ID
+	Database  string // that unqualified names mean
+	Statement string
+	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
+	Start, End time.Time
+	Limit      int  // most rows of the answer, 0 = none
+	Admin      bool // allows statements that destroy (decisions E7)
+}
+
+// Result is a running statement. It is used by one goroutine. Close ends it and is called exactly once.
+type Result interface {
+	Source
+	// Meta returns statistics and warnings as known so far.
+	Meta() Meta
+	io.Closer
+}
+
+// Answerer answers statements: the querier of this process, or a router that hands them on.
+type Answerer interface {
+	// Ask starts q. The work ends when ctx does, during Ask and during each call of the result's Next under the context of that call.
+	Ask(ctx context.Context, q Question) (Result, error)
+}
