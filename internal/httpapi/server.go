@@ -78,6 +78,7 @@ func (a *api) intake(r chi.Router) {
 	r.Post("/api/v1/intake/{signal}/{stream}", a.json)
 	a.otlp(r)
 	a.loki(r)
+	a.prometheusWrite(r)
 	a.elastic(r)
 }
 

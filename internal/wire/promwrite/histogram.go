@@ -1,0 +1,153 @@
+package promwrite
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/millstream/millstream/internal/wire"
+	"github.com/millstream/millstream/internal/wire/nativehist"
+)
+
+// Fields of a histogram, the same in both versions.
+const (
+	histogramCountInt       = 1
+	histogramCountFloat     = 2
+	histogramSum            = 3
+	histogramSchema         = 4
+	histogramZeroThreshold  = 5
+	histogramZeroCountInt   = 6
+	histogramZeroCountFloat = 7
+	histogramNegativeSpans  = 8
+	histogramNegativeDeltas = 9
+	histogramNegativeCounts = 10
+	histogramPositiveSpans  = 11
+	histogramPositiveDeltas = 12
+	histogramPositiveCounts = 13
+	histogramResetHint      = 14
+	histogramTime           = 15
+	histogramCustomValues   = 16
+	histogramStart          = 17 // of version 2
+
+	spanOffset = 1
+	spanLength = 2
+)
+
+// histogramReader reads one histogram after the other.
+type histogramReader struct {
+	millis, startMillis int64
+	text                []byte // the stored form
+	refused             error  // why it cannot be stored
+
+	isFloat bool
+	integer histogram.Histogram
+	float   histogram.FloatHistogram
+	words   []uint64
+}
+
+// read reads a message and fills in text or refused. The error is that of a body which is not of the protocol's form.
+func (h *histogramReader) read(message []byte, startMillis int64) error {
+	*h = histogramReader{text: h.text[:0], words: h.words, startMillis: startMillis}
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		if err := h.field(&f); err != nil {
+			return err
+		}
+	}
+	h.finish()
+	return nil
+}
+
+func (h *histogramReader) field(f *field) (err error) {
+	n, x := &h.integer, &h.float
+	switch f.id {
+	case histogramCountInt:
+		n.Count = f.num
+	case histogramCountFloat:
+		h.isFloat, x.Count = true, f.float()
+	case histogramSum:
+		n.Sum = f.float()
+	case histogramSchema:
+		n.Schema = int32(protowire.DecodeZigZag(f.num))
+	case histogramZeroThreshold:
+		n.ZeroThreshold = f.float()
+	case histogramZeroCountInt:
+		n.ZeroCount = f.num
+	case histogramZeroCountFloat:
+		x.ZeroCount = f.float()
+	case histogramNegativeSpans:
+		n.NegativeSpans, err = appendSpan(n.NegativeSpans, f)
+	case histogramPositiveSpans:
+		n.PositiveSpans, err = appendSpan(n.PositiveSpans, f)
+	case histogramNegativeDeltas:
+		n.NegativeBuckets, err = h.appendDeltas(n.NegativeBuckets, f)
+	case histogramPositiveDeltas:
+		n.PositiveBuckets, err = h.appendDeltas(n.PositiveBuckets, f)
+	case histogramNegativeCounts:
+		x.NegativeBuckets, err = f.appendFloats(x.NegativeBuckets)
+	case histogramPositiveCounts:
+		x.PositiveBuckets, err = f.appendFloats(x.PositiveBuckets)
+	case histogramResetHint:
+		n.CounterResetHint = histogram.CounterResetHint(min(f.num, uint64(histogram.GaugeType)))
+	case histogramTime:
+		h.millis = int64(f.num)
+	case histogramCustomValues:
+		n.CustomValues, err = f.appendFloats(n.CustomValues)
+	case histogramStart:
+		h.startMillis = int64(f.num)
+	}
+	return err
+}
+
+func appendSpan(dst []histogram.Span, f *field) ([]histogram.Span, error) {
+	if err := f.want(protowire.BytesType); err != nil {
+		return dst, err
+	}
+	var s histogram.Span
+	for message := f.raw; len(message) > 0; {
+		f, rest, err := next(message)
+		if err != nil {
+			return dst, err
+		}
+		message = rest
+		switch f.id {
+		case spanOffset:
+			s.Offset = int32(protowire.DecodeZigZag(f.num))
+		case spanLength:
+			s.Length = uint32(f.num)
+		}
+	}
+	return append(dst, s), nil
+}
+
+func (h *histogramReader) appendDeltas(dst []int64, f *field) ([]int64, error) {
+	var err error
+	h.words, err = f.appendVarints(h.words[:0])
+	for _, v := range h.words {
+		dst = append(dst, protowire.DecodeZigZag(v))
+	}
+	return dst, err
+}
+
+// finish checks the histogram by Prometheus' rules and brings it into the stored form. A staleness marker has nothing to check.
+func (h *histogramReader) finish() {
+	if h.isFloat {
+		n, x := &h.integer, &h.float
+		x.Sum, x.Schema, x.ZeroThreshold, x.CounterResetHint = n.Sum, n.Schema, n.ZeroThreshold, n.CounterResetHint
+		x.PositiveSpans, x.NegativeSpans, x.CustomValues = n.PositiveSpans, n.NegativeSpans, n.CustomValues
+		if err := x.Validate(); err != nil && !value.IsStaleNaN(x.Sum) {
+			h.refused = wire.Reject(wire.BadValue, "histogram: %s", err)
+		}
+		h.text = nativehist.AppendFloat(h.text, x)
+		return
+	}
+	if err := h.integer.Validate(); err != nil && !value.IsStaleNaN(h.integer.Sum) {
+		h.refused = wire.Reject(wire.BadValue, "histogram: %s", err)
+	}
+	h.text = nativehist.Append(h.text, &h.integer)
+}

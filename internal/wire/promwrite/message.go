@@ -1,0 +1,95 @@
+package promwrite
+
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/millstream/millstream/internal/fault"
+)
+
+// field is one field of a message: num of a varint or a fixed-width value, raw of a length-delimited one.
+type field struct {
+	id  protowire.Number
+	typ protowire.Type
+	num uint64
+	raw []byte
+}
+
+func (f *field) float() float64 { return math.Float64frombits(f.num) }
+
+// next takes the first field off a message. Groups, which no message has, are refused.
+func next(message []byte) (f field, rest []byte, err error) {
+	id, typ, n := protowire.ConsumeTag(message)
+	if n < 0 {
+		return f, nil, broken(n)
+	}
+	f.id, f.typ = id, typ
+	message = message[n:]
+	switch typ {
+	case protowire.VarintType:
+		f.num, n = protowire.ConsumeVarint(message)
+	case protowire.Fixed64Type:
+		f.num, n = protowire.ConsumeFixed64(message)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(message)
+		f.num = uint64(v)
+	case protowire.BytesType:
+		f.raw, n = protowire.ConsumeBytes(message)
+	default:
+		return f, nil, fault.New(fault.Invalid, "the write request is no protobuf: field %d has the wire type %d", id, typ)
+	}
+	if n < 0 {
+		return f, nil, broken(n)
+	}
+	return f, message[n:], nil
+}
+
+func broken(n int) error {
+	return fault.Wrap(fault.Invalid, protowire.ParseError(n), "the write request is no protobuf")
+}
+
+// want refuses a known field of another wire type.
+func (f *field) want(typ protowire.Type) error {
+	if f.typ != typ {
+		return fault.New(fault.Invalid, "the write request is of another form: field %d has the wire type %d instead of %d", f.id, f.typ, typ)
+	}
+	return nil
+}
+
+// appendFloats appends the values of a repeated double, packed or not.
+func (f *field) appendFloats(dst []float64) ([]float64, error) {
+	if f.typ == protowire.Fixed64Type {
+		return append(dst, f.float()), nil
+	}
+	if err := f.want(protowire.BytesType); err != nil {
+		return dst, err
+	}
+	if len(f.raw)%8 != 0 {
+		return dst, fault.New(fault.Invalid, "the write request is no protobuf: %d bytes of doubles", len(f.raw))
+	}
+	for b := f.raw; len(b) > 0; b = b[8:] {
+		dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return dst, nil
+}
+
+// appendVarints appends the values of a repeated varint, packed or not.
+func (f *field) appendVarints(dst []uint64) ([]uint64, error) {
+	if f.typ == protowire.VarintType {
+		return append(dst, f.num), nil
+	}
+	if err := f.want(protowire.BytesType); err != nil {
+		return dst, err
+	}
+	for b := f.raw; len(b) > 0; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return dst, broken(n)
+		}
+		dst, b = append(dst, v), b[n:]
+	}
+	return dst, nil
+}

@@ -1,0 +1,153 @@
+package promwrite
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Field numbers of prometheus.WriteRequest and what it holds (prompb/remote.proto, prompb/types.proto).
+const (
+	v1Series   = 1
+	v1Metadata = 3
+
+	v1SeriesLabel     = 1
+	v1SeriesSample    = 2
+	v1SeriesExemplar  = 3
+	v1SeriesHistogram = 4
+
+	v1LabelName  = 1
+	v1LabelValue = 2
+
+	v1MetadataType = 1
+	v1MetadataName = 2
+	v1MetadataHelp = 4
+	v1MetadataUnit = 5
+)
+
+type decoderV1 struct {
+	w *writer
+}
+
+func (d *decoderV1) request(body []byte) error {
+	for len(body) > 0 {
+		f, rest, err := next(body)
+		if err != nil {
+			return err
+		}
+		body = rest
+		switch f.id {
+		case v1Series:
+			err = d.series(&f)
+		case v1Metadata:
+			err = d.metadata(&f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// series reads the labels, which may stand anywhere, then the samples and histograms, then the exemplars.
+func (d *decoderV1) series(f *field) error {
+	if err := f.want(protowire.BytesType); err != nil {
+		return err
+	}
+	s := d.w.beginSeries()
+	for message := f.raw; len(message) > 0; {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case v1SeriesLabel:
+			err = d.label(&f, s.addLabel)
+		case v1SeriesSample:
+			err = s.keep(&s.samples, &f)
+		case v1SeriesHistogram:
+			err = s.keep(&s.histograms, &f)
+		case v1SeriesExemplar:
+			err = s.keep(&s.exemplars, &f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.w.endSeries(d.exemplar)
+}
+
+func (d *decoderV1) label(f *field, add func(name, value []byte)) error {
+	if err := f.want(protowire.BytesType); err != nil {
+		return err
+	}
+	var name, value []byte
+	for message := f.raw; len(message) > 0; {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case v1LabelName:
+			name = f.raw
+		case v1LabelValue:
+			value = f.raw
+		}
+	}
+	add(name, value)
+	return nil
+}
+
+// Fields of an exemplar, the same in both versions but for the form of its labels.
+const (
+	exemplarLabels = 1
+	exemplarValue  = 2
+	exemplarTime   = 3
+)
+
+func (d *decoderV1) exemplar(message []byte, e *exemplar) error {
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case exemplarLabels:
+			err = d.label(&f, e.addLabel)
+		case exemplarValue:
+			e.value = f.float()
+		case exemplarTime:
+			e.millis = int64(f.num)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoderV1) metadata(f *field) error {
+	if err := f.want(protowire.BytesType); err != nil {
+		return err
+	}
+	var m metadata
+	for message := f.raw; len(message) > 0; {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case v1MetadataType:
+			m.kind = f.num
+		case v1MetadataName:
+			m.name = f.raw
+		case v1MetadataHelp:
+			m.help = f.raw
+		case v1MetadataUnit:
+			m.unit = f.raw
+		}
+	}
+	return d.w.addMetadata(m)
+}

@@ -1,0 +1,180 @@
+package promwrite
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/wire"
+)
+
+// Field numbers of io.prometheus.write.v2.Request and what it holds.
+const (
+	v2Symbols = 4
+	v2Series  = 5
+
+	v2SeriesLabels    = 1
+	v2SeriesSample    = 2
+	v2SeriesHistogram = 3
+	v2SeriesExemplar  = 4
+	v2SeriesMetadata  = 5
+	v2SeriesCreated   = 6 // of senders before the start time moved into the samples
+
+	v2MetadataType = 1
+	v2MetadataHelp = 3
+	v2MetadataUnit = 4
+)
+
+type decoderV2 struct {
+	w       *writer
+	symbols [][]byte
+	refs    []uint64
+}
+
+// request reads the symbols first: a sender may put them behind the series that use them.
+func (d *decoderV2) request(body []byte) error {
+	err := eachOf(body, v2Symbols, func(f *field) error {
+		d.symbols = append(d.symbols, f.raw)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(d.symbols) > 0 && len(d.symbols[0]) > 0 {
+		return fault.New(fault.Invalid, "the write request is of another form: its first symbol is not empty")
+	}
+	return eachOf(body, v2Series, d.series)
+}
+
+// eachOf calls visit with the length-delimited fields of one number.
+func eachOf(message []byte, id protowire.Number, visit func(*field) error) error {
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		if f.id != id {
+			continue
+		}
+		if err := f.want(protowire.BytesType); err != nil {
+			return err
+		}
+		if err := visit(&f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoderV2) series(f *field) error {
+	s := d.w.beginSeries()
+	d.refs = d.refs[:0]
+	var meta []byte
+	for message := f.raw; len(message) > 0; {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case v2SeriesLabels:
+			d.refs, err = f.appendVarints(d.refs)
+		case v2SeriesSample:
+			err = s.keep(&s.samples, &f)
+		case v2SeriesHistogram:
+			err = s.keep(&s.histograms, &f)
+		case v2SeriesExemplar:
+			err = s.keep(&s.exemplars, &f)
+		case v2SeriesMetadata:
+			err = f.want(protowire.BytesType)
+			meta = f.raw
+		case v2SeriesCreated:
+			s.startMillis = int64(f.num)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.fail(d.labels(d.refs, s.addLabel))
+	if err := d.metadata(s, meta); err != nil {
+		return err
+	}
+	if len(s.samples)+len(s.histograms) == 0 {
+		s.fail(wire.Reject(wire.BadValue, "it has neither samples nor histograms"))
+	}
+	return d.w.endSeries(d.exemplar)
+}
+
+// labels adds the labels of pairs of references.
+func (d *decoderV2) labels(refs []uint64, add func(name, value []byte)) error {
+	if len(refs)%2 != 0 {
+		return wire.Reject(wire.BadLabels, "an odd number of label references")
+	}
+	for i := 0; i < len(refs); i += 2 {
+		name, err := d.symbol(refs[i])
+		if err != nil {
+			return err
+		}
+		value, err := d.symbol(refs[i+1])
+		if err != nil {
+			return err
+		}
+		add(name, value)
+	}
+	return nil
+}
+
+func (d *decoderV2) symbol(ref uint64) ([]byte, error) {
+	if ref >= uint64(len(d.symbols)) {
+		return nil, wire.Reject(wire.BadLabels, "a reference to symbol %d of %d", ref, len(d.symbols))
+	}
+	return d.symbols[ref], nil
+}
+
+func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
+	d.refs = d.refs[:0]
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch f.id {
+		case exemplarLabels:
+			d.refs, err = f.appendVarints(d.refs)
+		case exemplarValue:
+			e.value = f.float()
+		case exemplarTime:
+			e.millis = int64(f.num)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e.err = d.labels(d.refs, e.addLabel)
+	return nil
+}
+
+// metadata notes what a series says of its metric. Bad references refuse the series.
+func (d *decoderV2) metadata(s *series, message []byte) error {
+	m := metadata{name: s.name}
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		var bad error
+		switch f.id {
+		case v2MetadataType:
+			m.kind = f.num
+		case v2MetadataHelp:
+			m.help, bad = d.symbol(f.num)
+		case v2MetadataUnit:
+			m.unit, bad = d.symbol(f.num)
+		}
+		s.fail(bad)
+	}
+	s.metadata = m
+	return nil
+}
