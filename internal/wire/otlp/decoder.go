@@ -100,6 +100,15 @@ func (d *decoder) each(m *message, raw []byte, visit visitor) error {
 	return eachProto(m, raw, visit)
 }
 
+// verify checks a message that is not kept: it is refused as if it had been read. Of JSON the syntax has been checked already, which
+// must do.
+func (d *decoder) verify(m *message, raw []byte) error {
+	if d.enc == JSON {
+		return nil
+	}
+	return d.tree.checkProto(m, raw)
+}
+
 // keyValue adds the KeyValue in raw to l.
 func (d *decoder) keyValue(l *list, raw []byte) error {
 	n := d.tree.push(l, nil)
@@ -109,9 +118,12 @@ func (d *decoder) keyValue(l *list, raw []byte) error {
 	return d.tree.protoKeyValue(n, raw, 0)
 }
 
-// anyValue reads the AnyValue in raw into a new node.
-func (d *decoder) anyValue(raw []byte) (int32, error) {
-	n := d.tree.add(0, 0, nil)
+// anyValue reads the AnyValue in raw into node n, over what an earlier one of the same field has left there; into a new node when n
+// is 0. It returns the node.
+func (d *decoder) anyValue(n int32, raw []byte) (int32, error) {
+	if n == 0 {
+		n = d.tree.add(0, 0, nil)
+	}
 	if d.enc == JSON {
 		return n, d.tree.jsonAnyValue(n, raw, 0)
 	}
@@ -154,56 +166,67 @@ func (d *decoder) leave(m mark, fields int, big bool) {
 	d.big = big
 }
 
+// owner is a resource or scope. Of a field that stands twice the later counts, as protobuf says.
+type owner struct {
+	attributes               list
+	schemaURL, name, version []byte
+	dropped                  uint64
+}
+
 // owner reads the resource of a Resource… message, or the scope of a Scope… message, into the shared columns.
-func (d *decoder) owner(m *message, raw []byte, prefix string, read func(raw []byte, attributes *list) error) error {
-	var attributes list
+func (d *decoder) owner(m *message, raw []byte, prefix string, read func(raw []byte, o *owner) error) error {
+	var o owner
 	err := d.each(m, raw, func(id int, v value) error {
 		switch id {
 		case groupSchemaURL:
-			d.shared.text(prefix, fieldSchemaURL, d.tree.keep(v.raw))
+			o.schemaURL = d.tree.keep(v.raw)
 		case groupOwner:
 			d.big = d.big || len(v.raw) > d.opts.MaxLineBytes
-			return read(v.raw, &attributes)
+			return read(v.raw, &o)
 		}
 		return nil
 	})
-	if err == nil {
-		d.shared.attributes(prefix, attributes.first)
+	if err != nil {
+		return err
 	}
-	return err
+	d.shared.text(prefix, fieldSchemaURL, o.schemaURL)
+	d.shared.text(prefix, fieldName, o.name)
+	d.shared.text(prefix, fieldVersion, o.version)
+	if !d.labels { // a count of dropped attributes is no part of a series' identity, so metrics do without
+		d.shared.count(prefix, fieldDropped, o.dropped)
+	}
+	d.shared.attributes(prefix, o.attributes.first)
+	return nil
 }
 
-func (d *decoder) readResource(raw []byte, attributes *list) error {
+func (d *decoder) readResource(raw []byte, o *owner) error {
 	return d.each(resourceMessage, raw, func(id int, v value) error {
-		if id == resourceAttributes {
-			return d.keyValue(attributes, v.raw)
+		switch id {
+		case resourceAttributes:
+			return d.keyValue(&o.attributes, v.raw)
+		case resourceDropped:
+			o.dropped = v.num
+		case resourceEntities:
+			return d.verify(entityRefMessage, v.raw)
 		}
-		d.dropped(resourcePrefix, v.num)
 		return nil
 	})
 }
 
-func (d *decoder) readScope(raw []byte, attributes *list) error {
+func (d *decoder) readScope(raw []byte, o *owner) error {
 	return d.each(scopeMessage, raw, func(id int, v value) error {
 		switch id {
 		case scopeName:
-			d.shared.text(scopePrefix, fieldName, d.tree.keep(v.raw))
+			o.name = d.tree.keep(v.raw)
 		case scopeVersion:
-			d.shared.text(scopePrefix, fieldVersion, d.tree.keep(v.raw))
+			o.version = d.tree.keep(v.raw)
 		case scopeAttributes:
-			return d.keyValue(attributes, v.raw)
+			return d.keyValue(&o.attributes, v.raw)
 		case scopeDropped:
-			d.dropped(scopePrefix, v.num)
+			o.dropped = v.num
 		}
 		return nil
 	})
-}
-
-// dropped adds a count of dropped attributes. It is no part of a series' identity, so metrics do without.
-func (d *decoder) dropped(prefix string, n uint64) {
-	if !d.labels {
-		d.shared.count(prefix, fieldDropped, n)
-	}
 }
 
 // admit reports whether a record of size bytes may be read, making room for its row; a refused one is counted and done.

@@ -13,6 +13,8 @@
 //   - Pure: no I/O, no clock, no goroutines, no state outside a call. Arguments decide the result.
 //   - All or nothing for a body that cannot be decoded: nothing is emitted and the error is fault.Invalid, naming the path of the
 //     field (resourceLogs[0].scopeLogs[0].logRecords[2].timeUnixNano).
+//   - Of a oneof the last member on the wire counts. Messages that leave no trace in a row (entity references, metadata, what a later
+//     member replaced) are refused when they are broken, as if they were read; a record above the row limit is not looked into.
 //   - A record that can be decoded and not be stored is rejected alone: Accepted + Rejected is the number of records sent.
 //   - Memory is proportional to the body: nesting is bounded, records above the row limit are not read into memory, and rows that
 //     repeat large resource attributes are bounded by a total.

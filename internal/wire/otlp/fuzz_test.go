@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,16 +9,17 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/millstream/millstream/internal/fault"
-	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
 	"github.com/millstream/millstream/internal/wire/otlp"
 )
 
-// unmarshaler is an export request of pdata that counts its records.
-type unmarshaler interface {
+// request is an export request of pdata that counts its records.
+type request interface {
 	UnmarshalProto([]byte) error
+	MarshalProto() ([]byte, error)
 	count() int
 }
 
@@ -35,7 +37,7 @@ func (p pdataMetrics) count() int { return p.Metrics().DataPointCount() }
 
 func FuzzLogsProtobuf(f *testing.F) {
 	seedProto(f, fullLogs())
-	fuzz(f, otlp.DecodeLogs, otlp.Protobuf, func() unmarshaler { return pdataLogs{plogotlp.NewExportRequest()} })
+	fuzz(f, otlp.DecodeLogs, otlp.Protobuf, func() request { return pdataLogs{plogotlp.NewExportRequest()} })
 }
 
 func FuzzLogsJSON(f *testing.F) {
@@ -45,7 +47,7 @@ func FuzzLogsJSON(f *testing.F) {
 
 func FuzzTracesProtobuf(f *testing.F) {
 	seedProto(f, fullTraces())
-	fuzz(f, otlp.DecodeTraces, otlp.Protobuf, func() unmarshaler { return pdataTraces{ptraceotlp.NewExportRequest()} })
+	fuzz(f, otlp.DecodeTraces, otlp.Protobuf, func() request { return pdataTraces{ptraceotlp.NewExportRequest()} })
 }
 
 func FuzzTracesJSON(f *testing.F) {
@@ -55,7 +57,7 @@ func FuzzTracesJSON(f *testing.F) {
 
 func FuzzMetricsProtobuf(f *testing.F) {
 	seedProto(f, fullMetrics())
-	fuzz(f, otlp.DecodeMetrics, otlp.Protobuf, func() unmarshaler { return pdataMetrics{pmetricotlp.NewExportRequest()} })
+	fuzz(f, otlp.DecodeMetrics, otlp.Protobuf, func() request { return pdataMetrics{pmetricotlp.NewExportRequest()} })
 }
 
 func FuzzMetricsJSON(f *testing.F) {
@@ -79,36 +81,41 @@ func seedJSON(f *testing.F, req marshaler) {
 	f.Add([]byte(`{"resource_logs":[{"scope_logs":[{"log_records":[{"time_unix_nano":"1e3"}]}]}]}`))
 }
 
-// fuzz checks that a body is either invalid or read whole, and that what pdata reads of the same protobuf is as many records.
-func fuzz(f *testing.F, decodeBody decodeFunc, enc otlp.Encoding, pdata func() unmarshaler) {
+// fuzz checks that a body is either invalid or read whole, and that pdata reads the same protobuf too, as many records of it; what pdata
+// then writes, where every oneof has one member and every field stands once, must be the same rows.
+func fuzz(f *testing.F, decodeBody decodeFunc, enc otlp.Encoding, pdata func() request) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		opts := options()
 		opts.MaxColumns = 20
-		rows := 0
-		res, err := decodeBody(body, enc, opts, stream(signal.Logs), func(b *signal.Batch) error {
-			defer b.Release()
-			rows += b.Rows()
-			return signal.CheckRecord(b.Record)
-		})
+		rows, res, err := decode(t, decodeBody, body, enc, opts)
 		if err != nil {
 			require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
 			require.Equal(t, wire.Result{}, res)
 			return
 		}
-		require.Equal(t, rows, res.Accepted)
 		require.Equal(t, res.Accepted+res.Rejected, res.Settled)
-		if pdata == nil {
+		if pdata == nil || bytes.Contains(body, deprecatedTag) {
 			return
 		}
 		req := pdata()
-		if err := req.UnmarshalProto(body); err != nil {
-			return // a message that is not stored (entity_refs) is not looked into here, so it may be broken
+		require.NoError(t, req.UnmarshalProto(body))
+		require.Equal(t, req.count(), res.Settled)
+		if _, ok := req.(pdataMetrics); ok {
+			return // pdata keeps only the last part of a list that was packed in parts, and writes buckets that were not there
 		}
-		// A metric that carries data of two kinds, which protobuf forbids to write, keeps the points of both here.
-		require.GreaterOrEqual(t, res.Settled, req.count())
+		plain, err := req.MarshalProto()
+		require.NoError(t, err)
+		again, resAgain, err := decode(t, decodeBody, plain, enc, opts)
+		require.NoError(t, err)
+		require.Equal(t, res, resAgain)
+		require.Equal(t, rows, again)
 	})
 }
+
+// deprecatedTag begins field 1000 of ResourceLogs and its kind, which held scopes between the releases 0.15 and 0.20 of the protocol. It
+// is reserved today; pdata still reads it, here it is an unknown field.
+var deprecatedTag = protowire.AppendTag(nil, 1000, protowire.BytesType)
 
 // fullTraces is a request in which most fields of a span are set.
 func fullTraces() ptraceotlp.ExportRequest {

@@ -110,7 +110,7 @@ func (l *logDecoder) field(id int, v value) (err error) {
 	case logEventName:
 		r.eventName = v.raw
 	case logBody:
-		r.body, err = l.anyValue(v.raw)
+		r.body, err = l.anyValue(r.body, v.raw)
 	case logAttributes:
 		return l.keyValue(&r.attributes, v.raw)
 	case logDropped:

@@ -37,8 +37,9 @@ type field struct {
 	wire  protowire.Type
 	kind  kind
 	list  bool
-	once  bool // of a message: the visitor walks it once, to its end, so JSON need not look for the end before
-	size  int  // of an ID in bytes; empty is allowed too
+	once  bool     // of a message: the visitor walks it once, to its end, so JSON need not look for the end before
+	size  int      // of an ID in bytes; empty is allowed too
+	of    *message // the message's table, where one may have to be checked without being read
 	name  string
 	snake string   // the name in the form that JSON parsers must accept too
 	enum  []string // names of an enum's values, by number
@@ -70,6 +71,15 @@ func (m *message) byNumber(n protowire.Number) *field {
 		return nil
 	}
 	return m.byNum[n]
+}
+
+func (m *message) byID(id int) *field {
+	for i := range m.fields {
+		if m.fields[i].id == id {
+			return &m.fields[i]
+		}
+	}
+	return nil
 }
 
 func (m *message) byName(name []byte) *field {

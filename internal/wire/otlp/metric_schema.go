@@ -14,6 +14,7 @@ const (
 	metricHistogram   = 9
 	metricExponential = 10
 	metricSummary     = 11
+	metricMetadata    = 12
 )
 
 // Fields of Gauge, Sum, Histogram, ExponentialHistogram and Summary.
@@ -69,21 +70,20 @@ var (
 		field{num: metricName, wire: lengths, kind: kindText, name: "name"},
 		field{num: metricDescription, wire: lengths, kind: kindText, name: "description"},
 		field{num: metricUnit, wire: lengths, kind: kindText, name: "unit"},
-		field{num: metricGauge, wire: lengths, kind: kindMessage, name: "gauge"},
-		field{num: metricSum, wire: lengths, kind: kindMessage, name: "sum"},
-		field{num: metricHistogram, wire: lengths, kind: kindMessage, name: "histogram"},
-		field{num: metricExponential, wire: lengths, kind: kindMessage, name: "exponentialHistogram"},
-		field{num: metricSummary, wire: lengths, kind: kindMessage, name: "summary"},
-		field{num: 12, wire: lengths, kind: kindIgnored, name: "metadata"},
+		field{num: metricGauge, wire: lengths, kind: kindMessage, name: "gauge", of: gaugeMessage},
+		field{num: metricSum, wire: lengths, kind: kindMessage, name: "sum", of: sumMessage},
+		field{num: metricHistogram, wire: lengths, kind: kindMessage, name: "histogram", of: histogramMessage},
+		field{num: metricExponential, wire: lengths, kind: kindMessage, name: "exponentialHistogram", of: exponentialMessage},
+		field{num: metricSummary, wire: lengths, kind: kindMessage, name: "summary", of: summaryMessage},
+		field{num: metricMetadata, wire: lengths, kind: kindMessage, list: true, name: "metadata"},
 	)
-	dataMessage = newMessage(
-		field{num: dataPoints, wire: lengths, kind: kindMessage, list: true, name: "dataPoints"},
-		field{num: dataTemporality, wire: varint, kind: kindEnum, name: "aggregationTemporality", enum: []string{
-			"AGGREGATION_TEMPORALITY_UNSPECIFIED", "AGGREGATION_TEMPORALITY_DELTA", "AGGREGATION_TEMPORALITY_CUMULATIVE",
-		}},
-		field{num: dataMonotonic, wire: varint, kind: kindBool, name: "isMonotonic"},
+	gaugeMessage = newMessage(pointsField(numberPointMessage))
+	sumMessage   = newMessage(
+		pointsField(numberPointMessage), temporalityField(), field{num: dataMonotonic, wire: varint, kind: kindBool, name: "isMonotonic"},
 	)
-	gaugeMessage = newMessage(field{num: dataPoints, wire: lengths, kind: kindMessage, list: true, name: "dataPoints"})
+	histogramMessage   = newMessage(pointsField(histogramPointMessage), temporalityField())
+	exponentialMessage = newMessage(pointsField(exponentialPointMessage), temporalityField())
+	summaryMessage     = newMessage(pointsField(summaryPointMessage))
 
 	numberPointMessage = newMessage(
 		pointAttributesField(7),
@@ -115,8 +115,8 @@ var (
 		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
 		field{num: 6, id: pointScale, wire: varint, kind: kindSint32, name: "scale"},
 		field{num: 7, id: pointZeroCount, wire: fixed64, kind: kindUint64, name: "zeroCount"},
-		field{num: 8, id: pointPositive, wire: lengths, kind: kindMessage, once: true, name: "positive"},
-		field{num: 9, id: pointNegative, wire: lengths, kind: kindMessage, once: true, name: "negative"},
+		field{num: 8, id: pointPositive, wire: lengths, kind: kindMessage, once: true, name: "positive", of: bucketsMessage},
+		field{num: 9, id: pointNegative, wire: lengths, kind: kindMessage, once: true, name: "negative", of: bucketsMessage},
 		field{num: 10, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
 		exemplarsField(11),
 		field{num: 12, id: pointMin, wire: fixed64, kind: kindDouble, name: "min"},
@@ -129,7 +129,7 @@ var (
 		field{num: 3, id: pointTime, wire: fixed64, kind: kindUint64, name: "timeUnixNano"},
 		field{num: 4, id: pointCount, wire: fixed64, kind: kindUint64, name: "count"},
 		field{num: 5, id: pointSum, wire: fixed64, kind: kindDouble, name: "sum"},
-		field{num: 6, id: pointQuantiles, wire: lengths, kind: kindMessage, once: true, list: true, name: "quantileValues"},
+		field{num: 6, id: pointQuantiles, wire: lengths, kind: kindMessage, once: true, list: true, name: "quantileValues", of: quantileMessage},
 		field{num: 8, id: pointFlags, wire: varint, kind: kindUint32, name: "flags"},
 	)
 	bucketsMessage = newMessage(
@@ -146,7 +146,7 @@ var (
 		field{num: exemplarAsInt, wire: fixed64, kind: kindInt64, name: "asInt"},
 		idField(exemplarTraceID, "traceId", traceIDSize),
 		idField(exemplarSpanID, "spanId", spanIDSize),
-		field{num: exemplarAttributes, wire: lengths, kind: kindMessage, once: true, list: true, name: "filteredAttributes"},
+		field{num: exemplarAttributes, wire: lengths, kind: kindMessage, once: true, list: true, name: "filteredAttributes", of: keyValueMessage},
 	)
 )
 
@@ -157,5 +157,17 @@ func pointAttributesField(num protowire.Number) field {
 }
 
 func exemplarsField(num protowire.Number) field {
-	return field{num: num, id: pointExemplars, wire: lengths, kind: kindMessage, once: true, list: true, name: "exemplars"}
+	return field{
+		num: num, id: pointExemplars, wire: lengths, kind: kindMessage, once: true, list: true, name: "exemplars", of: exemplarMessage,
+	}
+}
+
+func pointsField(of *message) field {
+	return field{num: dataPoints, wire: lengths, kind: kindMessage, list: true, name: "dataPoints", of: of}
+}
+
+func temporalityField() field {
+	return field{num: dataTemporality, wire: varint, kind: kindEnum, name: "aggregationTemporality", enum: []string{
+		"AGGREGATION_TEMPORALITY_UNSPECIFIED", "AGGREGATION_TEMPORALITY_DELTA", "AGGREGATION_TEMPORALITY_CUMULATIVE",
+	}}
 }

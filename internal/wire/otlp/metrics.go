@@ -31,15 +31,20 @@ type metricDecoder struct {
 type metric struct {
 	name, description, unit []byte
 	kind                    signal.MetricKind
-	what                    string // a point of this kind in words
-	message                 *message
+	what                    string   // a point of this kind in words
+	message                 *message // of a point
 	temporality             string
 	monotonic               bool
 }
 
-// read reads one metric: first what its points share, wherever it stands, then the points.
+// read reads one metric: first what its points share, wherever it stands, then the points. Data of the different kinds is one oneof
+// of protobuf: the last on the wire counts, and what stands before it is checked and dropped.
 func (m *metricDecoder) read(raw []byte) error {
 	m.metric = metric{}
+	var (
+		data   metricData
+		before []metricData
+	)
 	err := m.each(metricMessage, raw, func(id int, v value) error {
 		switch id {
 		case metricName:
@@ -48,38 +53,36 @@ func (m *metricDecoder) read(raw []byte) error {
 			m.metric.description = m.tree.keep(v.raw)
 		case metricUnit:
 			m.metric.unit = m.tree.keep(v.raw)
+		case metricMetadata:
+			return m.verify(keyValueMessage, v.raw)
+		default:
+			if data.field != nil {
+				before = append(before, data)
+			}
+			data = metricData{metricMessage.byID(id), v.raw}
 		}
 		return nil
 	})
-	if err != nil {
+	for _, b := range before {
+		if err == nil {
+			err = at(m.verify(b.field.of, b.raw), b.field.name, -1)
+		}
+	}
+	if err != nil || data.field == nil {
 		return err
 	}
-	return m.each(metricMessage, raw, func(id int, v value) error {
-		x := &m.metric
-		switch id {
-		case metricGauge:
-			x.kind, x.what, x.message = signal.MetricGauge, "data point of a gauge", numberPointMessage
-			return m.data(gaugeMessage, v.raw)
-		case metricSum:
-			x.kind, x.what, x.message = signal.MetricSum, "data point of a sum", numberPointMessage
-		case metricHistogram:
-			x.kind, x.what, x.message = signal.MetricHistogram, "data point of a histogram", histogramPointMessage
-		case metricExponential:
-			x.kind, x.what, x.message = signal.MetricExponentialHistogram, "data point of an exponential histogram", exponentialPointMessage
-		case metricSummary:
-			x.kind, x.what, x.message = signal.MetricSummary, "data point of a summary", summaryPointMessage
-			return m.data(gaugeMessage, v.raw)
-		default:
-			return nil
-		}
-		return m.data(dataMessage, v.raw)
-	})
+	return at(m.data(data.field, data.raw), data.field.name, -1)
 }
 
-// data reads a Gauge, Sum, Histogram, ExponentialHistogram or Summary.
-func (m *metricDecoder) data(msg *message, raw []byte) error {
-	m.metric.temporality, m.metric.monotonic = "", false
-	err := m.each(msg, raw, func(id int, v value) error {
+// metricData is a Gauge, Sum, Histogram, ExponentialHistogram or Summary.
+type metricData struct {
+	field *field
+	raw   []byte
+}
+
+func (m *metricDecoder) data(f *field, raw []byte) error {
+	m.metric.kind, m.metric.what = metricKind(f.id)
+	err := m.each(f.of, raw, func(id int, v value) error {
 		switch id {
 		case dataTemporality:
 			m.metric.temporality = temporality(int32(v.num))
@@ -91,12 +94,29 @@ func (m *metricDecoder) data(msg *message, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return m.each(msg, raw, func(id int, v value) error {
+	m.metric.message = f.of.byID(dataPoints).of
+	return m.each(f.of, raw, func(id int, v value) error {
 		if id != dataPoints {
 			return nil
 		}
 		return m.readPoint(v.raw)
 	})
+}
+
+// metricKind is the kind of a metric with data in the field id, and a point of it in words.
+func metricKind(id int) (kind signal.MetricKind, what string) {
+	switch id {
+	case metricGauge:
+		return signal.MetricGauge, "data point of a gauge"
+	case metricSum:
+		return signal.MetricSum, "data point of a sum"
+	case metricHistogram:
+		return signal.MetricHistogram, "data point of a histogram"
+	case metricExponential:
+		return signal.MetricExponentialHistogram, "data point of an exponential histogram"
+	default:
+		return signal.MetricSummary, "data point of a summary"
+	}
 }
 
 func temporality(n int32) string {

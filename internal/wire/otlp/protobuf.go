@@ -130,6 +130,8 @@ const (
 	anyArray  = 5
 	anyKvlist = 6
 	anyBytes  = 7
+	// anyStrindex points into a table that only profiles have. It is of the oneof all the same: after it the value is none.
+	anyStrindex = 8
 
 	keyValueKey   = 1
 	keyValueValue = 2
@@ -175,7 +177,23 @@ func (t *tree) setNode(n int32, id int, v value) {
 		x.kind = nodeObject
 	case anyBytes:
 		x.kind = nodeBytes
+	case anyStrindex:
+		x.kind = nodeNull
 	}
+}
+
+// checkProto checks a message that is not kept: every field of it, and of the messages in it, could be read.
+func (t *tree) checkProto(m *message, raw []byte) error {
+	if m == keyValueMessage {
+		defer t.reset(t.mark())
+		return t.protoKeyValue(t.add(0, 0, nil), raw, 0)
+	}
+	return eachProto(m, raw, func(id int, v value) error {
+		if f := m.byID(id); f.of != nil {
+			return t.checkProto(f.of, v.raw)
+		}
+		return nil
+	})
 }
 
 // protoList reads the values of an ArrayValue or KeyValueList as the children of parent.

@@ -27,7 +27,7 @@ var (
 		field{num: anyArray, wire: lengths, kind: kindMessage, once: true, name: "arrayValue"},
 		field{num: anyKvlist, wire: lengths, kind: kindMessage, once: true, name: "kvlistValue"},
 		field{num: anyBytes, wire: lengths, kind: kindBytes, name: "bytesValue"},
-		field{num: 8, wire: varint, kind: kindIgnored, name: "stringValueStrindex"},
+		field{num: anyStrindex, wire: varint, kind: kindInt32, name: "stringValueStrindex"},
 	)
 	arrayMessage    = newMessage(field{num: listValues, wire: lengths, kind: kindAnyValue, once: true, list: true, name: "values"})
 	kvlistMessage   = newMessage(field{num: listValues, wire: lengths, kind: kindMessage, once: true, list: true, name: "values"})
@@ -39,7 +39,13 @@ var (
 	resourceMessage = newMessage(
 		attributesField(resourceAttributes),
 		field{num: resourceDropped, wire: varint, kind: kindUint32, name: "droppedAttributesCount"},
-		field{num: 3, wire: lengths, kind: kindIgnored, name: "entityRefs"},
+		field{num: resourceEntities, wire: lengths, kind: kindMessage, list: true, name: "entityRefs"},
+	)
+	entityRefMessage = newMessage(
+		field{num: 1, wire: lengths, kind: kindText, name: "schemaUrl"},
+		field{num: 2, wire: lengths, kind: kindText, name: "type"},
+		field{num: 3, wire: lengths, kind: kindText, list: true, name: "idKeys"},
+		field{num: 4, wire: lengths, kind: kindText, list: true, name: "descriptionKeys"},
 	)
 	scopeMessage = newMessage(
 		field{num: scopeName, wire: lengths, kind: kindText, name: "name"},
@@ -50,7 +56,7 @@ var (
 )
 
 func attributesField(num protowire.Number) field {
-	return field{num: num, wire: lengths, kind: kindMessage, once: true, list: true, name: "attributes"}
+	return field{num: num, wire: lengths, kind: kindMessage, once: true, list: true, name: "attributes", of: keyValueMessage}
 }
 
 func idField(num protowire.Number, name string, size int) field {
@@ -61,6 +67,7 @@ func idField(num protowire.Number, name string, size int) field {
 const (
 	resourceAttributes = 1
 	resourceDropped    = 2
+	resourceEntities   = 3
 
 	scopeName       = 1
 	scopeVersion    = 2
