@@ -98,6 +98,6 @@ type Drain struct {
 	Progress
 
 	Requested time.Time `json:"requested"`
-	Updated   time.Time `json:"updated"`         // last word of the node; Requested before the first
+	Updated   time.Time `json:"updated"`        // last word of the node; Requested before the first
 	Ended     time.Time `json:"ended,omitzero"` // zero until nothing is left to flush
 }
