@@ -127,7 +127,7 @@ func requireColumns(t *testing.T, q mstest.Client) {
 	require.Equal(t, [][]any{{line(7), "shop", "0af7651916cd43dd8448eb211c80319c", json.Number("7")}}, got)
 	got = q.Query(t, `SELECT message, "log.offset", "log.file.path", "ecs.version", "agent.type" FROM "filebeat-8.17.0" WHERE n = 7 LIMIT 1`)
 	require.Equal(t, [][]any{{line(7), json.Number("0"), "/var/log/shop.log", "8.0.0", "filebeat"}}, got)
-	got = q.Query(t, `SELECT message, "@version", "event.original" FROM "ecs-logstash" WHERE n = 7 LIMIT 1`)
+	got = q.Query(t, `SELECT message, "@version", "event.original" FROM "shop-logstash" WHERE n = 7 LIMIT 1`)
 	require.Equal(t, [][]any{{line(7), "1", "x"}}, got)
 }
 
