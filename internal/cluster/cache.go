@@ -71,54 +71,63 @@ func (c *cache) view(ctx context.Context) (*View, error) {
 	return nil, fault.New(fault.Unavailable, "the members of the cluster are not known yet: the catalog is not available").After(retryAfter)
 }
 
-// refresh asks for a view, or waits for the answer to a question that is on its way. It returns early when ctx ends, unless others
-// wait for its own question: that one goes on until its timeout.
+// refresh asks for a view, or waits for the answer to a question that is on its way, as long as ctx lets it. A question that has been
+// asked goes on until its timeout, since the answer is everybody's.
 func (c *cache) refresh(ctx context.Context, timeout time.Duration) {
-	c.mu.Lock()
-	if asking := c.mu.asking; asking != nil {
-		c.mu.Unlock()
+	known, asking, mine := c.ask()
+	if !mine {
 		select {
 		case <-asking:
 		case <-ctx.Done():
 		}
 		return
 	}
-	asking := make(chan struct{})
-	c.mu.asking = asking
-	var known int64
-	if c.mu.last != nil {
-		known = c.mu.last.Epoch
-	}
-	c.mu.Unlock()
 	defer close(asking)
-	// The answer is everybody's, so it does not end with the one who asked.
 	shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	at := c.clock.Now()
 	v, err := c.observe(shared, known)
 	c.metrics.called("observe", err)
-	c.keep(ctx, v, err, at)
+	switch changed, turned := c.keep(v, err, at); {
+	case turned && err != nil:
+		c.log.WarnContext(ctx, "members not read; going on with the last view", "error", err)
+	case turned:
+		c.log.InfoContext(ctx, "members read again", "epoch", v.Epoch)
+	case changed:
+		c.log.InfoContext(ctx, "members changed", "epoch", v.Epoch, "nodes", len(v.Listed()))
+	}
 }
 
-// keep stores an answer.
-func (c *cache) keep(ctx context.Context, v *View, err error, at time.Time) {
+// ask returns the channel that is closed with the next answer. mine is set when nobody has asked yet: then the caller asks, with the
+// epoch known, and closes the channel.
+func (c *cache) ask() (known int64, asking chan struct{}, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.last != nil {
+		known = c.mu.last.Epoch
+	}
+	if c.mu.asking != nil {
+		return known, c.mu.asking, false
+	}
+	c.mu.asking = make(chan struct{})
+	return known, c.mu.asking, true
+}
+
+// keep stores an answer. changed tells of a new epoch, turned that answers have begun or ceased to come. A view of the same epoch is
+// the same view, so the old one stays with the table that it has computed.
+func (c *cache) keep(v *View, err error, at time.Time) (changed, turned bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.asking = nil
+	turned = c.mu.failing != (err != nil)
+	c.mu.failing = err != nil
 	if err != nil {
-		if !c.mu.failing {
-			c.log.WarnContext(ctx, "members not read; going on with the last view", "error", err)
-		}
-		c.mu.failing = true
-		return
+		return false, turned
 	}
-	if c.mu.failing {
-		c.log.InfoContext(ctx, "members read again")
-	}
-	if c.mu.last == nil || c.mu.last.Epoch != v.Epoch {
-		c.log.InfoContext(ctx, "members changed", "epoch", v.Epoch, "nodes", len(v.Listed()))
+	changed = c.mu.last == nil || c.mu.last.Epoch != v.Epoch
+	if changed {
 		c.mu.last = v
 	}
-	c.mu.failing = false
 	c.mu.at = at
+	return changed, turned
 }

@@ -10,8 +10,14 @@ import (
 // ErrSuperseded is returned when the heartbeat row of a node id belongs to another incarnation: another process runs under this id.
 var ErrSuperseded = fault.New(fault.Conflict, "another process holds this node id")
 
+// ErrSchema is returned when the cluster's tables are of another version than the one this program knows.
+var ErrSchema = fault.New(fault.Internal, "the schema of the cluster's tables is not the one this program knows")
+
 // SilentRowsFor is how long the row of a silent node is kept for those who ask what became of it.
 const SilentRowsFor = 5 * time.Minute
+
+// DrainsFor is how long a drain is remembered after the last word of its node.
+const DrainsFor = 7 * 24 * time.Hour
 
 // Store keeps heartbeats and the view. Every decision about time is made by the store's own clock, which is the database's.
 // Methods may be called concurrently. Errors of a store that cannot be reached are of kind Unavailable; every method may then be
@@ -47,7 +53,7 @@ type Store interface {
 	// ReportDrain records how far a drain has come, and its end. Without a request of this incarnation it does nothing.
 	ReportDrain(ctx context.Context, id string, incarnation int64, p Progress, ended bool) error
 
-	// Drains returns the last drain of each node, ordered by id. They are kept for a week after the last word of the node.
+	// Drains returns the last drain of each node, ordered by id. They are kept for DrainsFor.
 	Drains(ctx context.Context) ([]Drain, error)
 }
 

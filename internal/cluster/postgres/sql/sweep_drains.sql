@@ -1,0 +1,1 @@
+DELETE FROM cluster_drain WHERE updated_at < now() - $1::interval
