@@ -13,18 +13,33 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/httpapi"
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/otlpgrpc"
 	"github.com/millstream/millstream/internal/querier"
+	"github.com/millstream/millstream/internal/rpc"
 )
 
-// listeners are the ports of a node with the full API.
+// listeners are the ports of a process.
+//
+//	HTTP        every role; the full API on router and standalone, three paths elsewhere
+//	OTLP/HTTP   router, standalone
+//	OTLP/gRPC   router, standalone, intake
+//	internal    standalone, intake, querier, with a cluster token
 type listeners struct {
-	*standalone
-	api, otlp *http.Server
-	grpc      *grpc.Server
-	sockets   []net.Listener // of api, otlp and grpc
+	*node
+	servers []server // in the order above
+}
+
+// server is a port with what answers on it.
+type server struct {
+	name   string // in logs
+	socket net.Listener
+	http   *http.Server
+	grpc   *grpc.Server
+	// peers is the port of other nodes, which stays open until the rows are flushed.
+	peers bool
 }
 
 // Timeouts of connections. Requests themselves have none: a body may be as long as its sender needs.
@@ -33,24 +48,78 @@ const (
 	idleTimeout       = 2 * time.Minute
 )
 
-// start opens the ports. Requests are served from now on; most get 503 until the log is replayed.
-func (l *listeners) start(ctx context.Context) error {
+// Names of the ports in logs.
+const (
+	portHTTP     = "http"
+	portOTLPHTTP = "otlp_http"
+	portOTLPGRPC = "otlp_grpc"
+	portPeers    = "grpc"
+)
+
+// open takes the ports. Nothing is answered before start.
+func (l *listeners) open(ctx context.Context) error {
 	c := l.config
-	auth := ingress.NewAuthenticator(ingress.Mode(c.Auth.Mode))
+	for _, p := range []struct {
+		name string
+		at   config.Listener
+		on   bool
+	}{
+		{portHTTP, c.HTTP, true},
+		{portOTLPHTTP, c.OTLPHTTP, l.hasAPI()},
+		{portOTLPGRPC, c.OTLPGRPC, l.hasAPI() || l.has(config.IntakeRole)},
+		{portPeers, c.GRPC, l.offersPeers()},
+	} {
+		if !p.on {
+			continue
+		}
+		socket, err := new(net.ListenConfig).Listen(ctx, "tcp", p.at.Addr())
+		if err != nil {
+			return fmt.Errorf("listen on %s: %w", p.at.Addr(), err)
+		}
+		l.servers = append(l.servers, server{name: p.name, socket: socket, peers: p.name == portPeers})
+	}
+	return nil
+}
+
+// peerAddress is where other nodes reach the internal port.
+func (l *listeners) peerAddress() string {
+	for _, s := range l.servers {
+		if s.peers && l.config.GRPC.Port == 0 && l.config.Cluster.AdvertiseAddr == l.config.GRPC.Addr() {
+			return s.socket.Addr().String()
+		}
+	}
+	return l.config.Cluster.AdvertiseAddr
+}
+
+// start makes what answers on the ports. Requests are served from now on; most get 503 until the log is replayed.
+func (l *listeners) start(context.Context) error {
+	auth := ingress.NewAuthenticator(ingress.Mode(l.config.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: auth, Front: l.front(), Querier: localQuerier{l.querier}, Status: l.standalone, Version: version,
+		Auth: auth, Status: l.node, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
-	l.api, l.otlp = newServer(httpapi.New(deps)), newServer(httpapi.NewOTLP(deps))
-	otlpgrpc.RegisterCompressors()
-	l.grpc = grpc.NewServer(otlpgrpc.ServerOptions()...)
-	otlpgrpc.NewService(auth, deps.Front, l.component("otlp_grpc")).Register(l.grpc)
-	for _, addr := range []string{c.HTTP.Addr(), c.OTLPHTTP.Addr(), c.OTLPGRPC.Addr()} {
-		socket, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-		if err != nil {
-			return fmt.Errorf("listen on %s: %w", addr, err)
+	if l.hasAPI() || l.has(config.IntakeRole) {
+		deps.Front = l.front()
+	}
+	if l.hasAPI() {
+		deps.Querier = l.answerer()
+	}
+	for i := range l.servers {
+		s := &l.servers[i]
+		switch {
+		case s.name == portHTTP && l.hasAPI():
+			s.http = newServer(httpapi.New(deps))
+		case s.name == portHTTP:
+			s.http = newServer(httpapi.NewInternal(deps))
+		case s.name == portOTLPHTTP:
+			s.http = newServer(httpapi.NewOTLP(deps))
+		case s.name == portOTLPGRPC:
+			otlpgrpc.RegisterCompressors()
+			s.grpc = grpc.NewServer(otlpgrpc.ServerOptions()...)
+			otlpgrpc.NewService(auth, deps.Front, l.component("otlp_grpc")).Register(s.grpc)
+		case s.peers:
+			s.grpc = rpc.NewServer(l.config.Cluster.Token.Reveal(), l.services(), l.component("rpc"))
 		}
-		l.sockets = append(l.sockets, socket)
 	}
 	return nil
 }
@@ -62,15 +131,50 @@ func newServer(h http.Handler) *http.Server {
 // run serves until ctx ends.
 func (l *listeners) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return ignoreClosed(l.api.Serve(l.sockets[0])) })
-	g.Go(func() error { return ignoreClosed(l.otlp.Serve(l.sockets[1])) })
-	g.Go(func() error { return l.grpc.Serve(l.sockets[2]) })
+	for _, s := range l.servers {
+		g.Go(s.serve)
+	}
 	g.Go(func() error {
 		<-ctx.Done()
-		l.grpc.Stop()
-		return errors.Join(l.api.Close(), l.otlp.Close())
+		var errs []error
+		for _, s := range l.servers {
+			errs = append(errs, s.cut())
+		}
+		return errors.Join(errs...)
 	})
 	return g.Wait()
+}
+
+func (s server) serve() error {
+	if s.grpc != nil {
+		return s.grpc.Serve(s.socket)
+	}
+	return ignoreClosed(s.http.Serve(s.socket))
+}
+
+// cut ends all connections at once.
+func (s server) cut() error {
+	if s.grpc != nil {
+		s.grpc.Stop()
+		return nil
+	}
+	return s.http.Close()
+}
+
+// finish waits for the requests under way until ctx ends, and then cuts them off.
+func (s server) finish(ctx context.Context) error {
+	if s.grpc == nil {
+		return s.http.Shutdown(ctx)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); s.grpc.GracefulStop() }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-done
+	}
+	return nil
 }
 
 func ignoreClosed(err error) error {
@@ -81,21 +185,27 @@ func ignoreClosed(err error) error {
 }
 
 func (l *listeners) close(context.Context) error {
-	for _, s := range l.sockets {
-		_ = s.Close() // the servers have closed theirs
+	for _, s := range l.servers {
+		_ = s.socket.Close() // the servers have closed theirs
 	}
 	return nil
 }
 
 // announce says that the node takes requests.
 func (l *listeners) announce(context.Context) error {
-	l.logger.Info("ready", "http", l.sockets[0].Addr().String(), "otlp_http", l.sockets[1].Addr().String(),
-		"otlp_grpc", l.sockets[2].Addr().String())
+	if m, ok := l.joined(); ok {
+		m.SetReady(true)
+	}
+	attrs := make([]any, 0, 2*len(l.servers))
+	for _, s := range l.servers {
+		attrs = append(attrs, s.name, s.socket.Addr().String())
+	}
+	l.logger.Info("ready", attrs...)
 	return nil
 }
 
-// drain makes readyz say so and waits for the requests under way, at most for half of what is left of the drain: the rest belongs
-// to the flush.
+// drain ends the node's part in the cluster, waits until the others know, and then for the requests under way: at most for half of
+// what is left of the drain, since the rest belongs to the flush. The port of other nodes stays open for fresh reads.
 func (l *listeners) drain(ctx context.Context) error {
 	l.serving.Store(false)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -103,20 +213,14 @@ func (l *listeners) drain(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return l.api.Shutdown(ctx) })
-	g.Go(func() error { return l.otlp.Shutdown(ctx) })
-	g.Go(func() error {
-		done := make(chan struct{})
-		go func() { defer close(done); l.grpc.GracefulStop() }()
-		select {
-		case <-done:
-		case <-ctx.Done():
-			l.grpc.Stop()
-			<-done
+	l.withdraw(ctx)
+	var g errgroup.Group
+	for _, s := range l.servers {
+		if !s.peers {
+			g.Go(func() error { return s.finish(ctx) })
 		}
-		return nil
-	})
+	}
+	g.Go(func() error { return l.asked.wait(ctx) })
 	if err := g.Wait(); err != nil {
 		l.logger.Warn("requests were cut off by the stop", "error", err)
 	}

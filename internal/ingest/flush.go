@@ -294,7 +294,8 @@ func (g *Ingest) Close(ctx context.Context) error {
 	if g.log == nil {
 		return nil
 	}
-	wasReady := g.Ready() == nil
+	err := g.Ready()
+	wasReady := err == nil || errors.Is(err, ErrDraining)
 	g.setPhase(phaseDraining)
 	var errs []error
 	if wasReady {
@@ -302,6 +303,27 @@ func (g *Ingest) Close(ctx context.Context) error {
 	}
 	errs = append(errs, g.log.Close())
 	return errors.Join(errs...)
+}
+
+// Drain refuses new writes and flushes what is buffered, trying again until nothing is left or ctx ends. Fresh reads are still
+// answered. Run may go on meanwhile; Close comes afterwards as ever.
+func (g *Ingest) Drain(ctx context.Context) error {
+	if err := g.Ready(); err != nil && !errors.Is(err, ErrDraining) {
+		return err
+	}
+	g.setPhase(phaseDraining)
+	for {
+		err := g.Flush(ctx)
+		if g.Empty() {
+			g.endOlder(ctx)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-g.deps.Clock.After(time.Second):
+		}
+	}
 }
 
 func (g *Ingest) drain(ctx context.Context) error {

@@ -84,6 +84,13 @@ func (g *Ingest) Ready() error {
 	}
 }
 
+// Started reports whether Start was called: from then on the epoch may have rows in the log.
+func (g *Ingest) Started() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.mu.state != phaseNew
+}
+
 // Progress returns how far the replay is; both numbers are 0 before it starts.
 func (g *Ingest) Progress() Progress { return *g.progress.Load() }
 

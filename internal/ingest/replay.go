@@ -12,18 +12,24 @@ import (
 	"github.com/millstream/millstream/internal/wal"
 )
 
-// Start draws an epoch, opens the log and replays what earlier processes left in it: rows that the catalog has not are buffered
+// Start draws an epoch unless Options.Writer is one, opens the log and replays what earlier processes left in it: rows that the catalog has not are buffered
 // again under the epoch and sequence they were written with. Memory stays within Options.BufferMemoryMax, because the replay
 // flushes as it goes. When it returns, writes and fresh reads are taken.
 func (g *Ingest) Start(ctx context.Context) error {
-	writer, err := g.deps.Catalog.StartWriter(ctx, g.opts.Node, g.opts.Address)
-	if err != nil {
-		return fmt.Errorf("draw a writer epoch: %w", err)
+	writer := g.opts.Writer
+	if writer.Epoch == 0 {
+		var err error
+		if writer, err = g.deps.Catalog.StartWriter(ctx, g.opts.Node, g.opts.Address); err != nil {
+			return fmt.Errorf("draw a writer epoch: %w", err)
+		}
 	}
+	g.mu.Lock()
 	g.writer = writer
+	g.mu.Unlock()
 	drawn := g.deps.Clock.Now()
 	opts := g.opts.WAL
 	opts.Node, opts.Epoch = writer.Node, writer.Epoch
+	var err error
 	g.log, err = wal.Open(opts, wal.Deps{
 		FS: g.deps.FS, Clock: g.deps.Clock, Logger: g.deps.Logger, Registerer: g.deps.Registerer, OnGroup: g.onGroup,
 	})

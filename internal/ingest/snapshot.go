@@ -35,6 +35,21 @@ func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, err
 	return out, nil
 }
 
+// Holding lists the writer epochs that Snapshot answers for: this process's own and those whose log it has found. It is empty until
+// the replay is over. An epoch that ends meanwhile has all its rows in the catalog.
+func (g *Ingest) Holding() []catalog.WriterKey {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.mu.state < phaseReady {
+		return nil
+	}
+	out := []catalog.WriterKey{{Node: g.writer.Node, Epoch: g.writer.Epoch}}
+	for w := range g.mu.older {
+		out = append(out, w)
+	}
+	return out
+}
+
 // holding returns the buffers of the asked datasets. It is not ok while the log is being replayed.
 func (g *Ingest) holding(q fresh.Request) (buffers []*buffer, ok bool) {
 	g.mu.RLock()

@@ -30,12 +30,13 @@ type Config struct {
 	DataDir string
 }
 
-// Server is a millstream process with all roles, on loopback. Data and ports stay the same over Stop, Kill and Start. Its methods
+// Server is a millstream process on loopback, with all roles unless its settings say otherwise. Data and ports stay the same over Stop, Kill and Start. Its methods
 // are not safe for concurrent use, except Client and Logs.
 type Server struct {
 	HTTP     string // base URL of the full API, http://127.0.0.1:port
 	OTLPHTTP string // base URL of OTLP over HTTP
 	OTLPGRPC string // host:port of OTLP over gRPC
+	Peers    string // host:port for other nodes; open with a cluster token only
 	DataDir  string
 
 	program string
@@ -61,12 +62,12 @@ func New(t testing.TB, cfg Config) *Server {
 	if s.DataDir == "" {
 		s.DataDir = filepath.Join(t.TempDir(), "data")
 	}
-	http, otlpHTTP, otlpGRPC := freePort(t), freePort(t), freePort(t)
+	http, otlpHTTP, otlpGRPC, peers := freePort(t), freePort(t), freePort(t), freePort(t)
 	s.HTTP, s.OTLPHTTP = "http://127.0.0.1:"+http, "http://127.0.0.1:"+otlpHTTP
-	s.OTLPGRPC = net.JoinHostPort("127.0.0.1", otlpGRPC)
+	s.OTLPGRPC, s.Peers = net.JoinHostPort("127.0.0.1", otlpGRPC), net.JoinHostPort("127.0.0.1", peers)
 	s.env = map[string]string{
 		"MS_NODE_DATA_DIR": s.DataDir, "MS_NODE_ID": "test",
-		"MS_HTTP_PORT": http, "MS_OTLP_HTTP_PORT": otlpHTTP, "MS_OTLP_GRPC_PORT": otlpGRPC,
+		"MS_HTTP_PORT": http, "MS_OTLP_HTTP_PORT": otlpHTTP, "MS_OTLP_GRPC_PORT": otlpGRPC, "MS_GRPC_PORT": peers,
 	}
 	maps.Copy(s.env, cfg.Env)
 	t.Cleanup(func() {

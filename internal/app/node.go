@@ -1,0 +1,239 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/compactor"
+	"github.com/millstream/millstream/internal/config"
+	"github.com/millstream/millstream/internal/duck"
+	"github.com/millstream/millstream/internal/filecache"
+	"github.com/millstream/millstream/internal/ingest"
+	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/lifecycle"
+	"github.com/millstream/millstream/internal/objstore"
+	"github.com/millstream/millstream/internal/querier"
+	"github.com/millstream/millstream/internal/querier/holders"
+	"github.com/millstream/millstream/internal/router"
+	"github.com/millstream/millstream/internal/searchindex"
+	"github.com/millstream/millstream/internal/tenant"
+	"github.com/millstream/millstream/internal/wal"
+)
+
+// node is a process: the parts that its roles need.
+//
+//	listeners ─► ingress.Front ─► router ─► intake nodes        (standalone: ─► ingest)
+//	         └─► router ─► queriers                             (standalone: ─► querier)
+//	peers    ─► ingest ─► objects, catalog                      intake
+//	         └► querier ─► holders of fresh rows, catalog, filecache, duck
+//	             compactor ─► catalog, objects
+type node struct {
+	*platform
+	identity
+	ingest  *ingest.Ingest   // intake
+	pool    *duck.Pool       // querier
+	files   *filecache.Cache // querier, compactor
+	querier *querier.Querier // querier
+	router  *router.Router   // router
+	serving atomic.Bool      // false once a stop or a drain was asked for
+	closing atomic.Bool      // true once other nodes are refused
+	asked   asked            // statements of other nodes
+}
+
+func newNode(c *config.Config, logger *slog.Logger) *node {
+	n := &node{platform: newPlatform(c, logger)}
+	n.serving.Store(true)
+	return n
+}
+
+func (n *node) component(name string) *slog.Logger { return n.logger.With("component", name) }
+
+// has reports whether the process has a role, by name or as standalone.
+func (n *node) has(r config.Role) bool { return n.config.Node.Has(r) }
+
+// hasAPI reports whether the process answers clients with the full API.
+func (n *node) hasAPI() bool { return n.has(config.Router) }
+
+// addStages puts the parts in the order in which they start.
+func (n *node) addStages(g *lifecycle.Group) {
+	l := &listeners{node: n}
+	g.Add(n.stage())
+	g.Add(lifecycle.Stage{Name: "sockets", Start: l.open, Stop: l.close})
+	g.Add(lifecycle.Stage{Name: "identity", Start: n.draw(l.peerAddress), Stop: n.giveBack})
+	g.Add(lifecycle.Stage{Name: "engine", Start: n.startEngine, Stop: n.stopEngine})
+	g.Add(lifecycle.Stage{Name: "listeners", Start: l.start, Run: l.run})
+	g.Add(lifecycle.Stage{Name: "membership", Start: n.claim, Run: n.member, Stop: n.leave})
+	if n.has(config.IntakeRole) {
+		g.Add(lifecycle.Stage{
+			Name:  "ingest",
+			Start: func(ctx context.Context) error { return n.ingest.Start(ctx) },
+			Run:   func(ctx context.Context) error { return n.ingest.Run(ctx) },
+			Stop:  func(ctx context.Context) error { return n.ingest.Close(ctx) },
+		})
+	}
+	if n.has(config.CompactRole) {
+		g.Add(lifecycle.Stage{Name: "compactor", Run: n.compactor})
+	}
+	g.Add(lifecycle.Stage{Name: "requests", Start: l.announce, Run: n.obeyDrain, Stop: l.drain})
+}
+
+// startEngine makes the parts that wait for nothing.
+func (n *node) startEngine(context.Context) error {
+	if n.has(config.IntakeRole) {
+		n.makeIngest()
+	}
+	if n.has(config.Router) && !n.config.Node.IsStandalone() {
+		n.router = router.New(router.Deps{
+			Members: n.members, Nodes: others{n}, Logger: n.component("router"), Registerer: n.metrics,
+		})
+	}
+	if !n.has(config.QueryRole) && !n.has(config.CompactRole) {
+		return nil
+	}
+	c := n.config
+	var err error
+	n.files, err = filecache.New(filecache.Options{Dir: c.Cache.Dir, MaxBytes: c.Cache.MaxSize}, n.objects, n.metrics)
+	if err != nil || !n.has(config.QueryRole) {
+		return err
+	}
+	return n.makeQuerier()
+}
+
+func (n *node) makeIngest() {
+	c := n.config
+	n.ingest = ingest.New(ingest.Options{
+		Node: c.Node.ID, Address: n.self.Address, Writer: n.writer, StagingDir: n.stagingDir(),
+		FlushInterval: c.Intake.FlushInterval, BufferMaxSize: c.Intake.BufferMaxSize,
+		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: c.Limits.MaxColumns,
+		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},
+	}, ingest.Deps{Catalog: n.catalog, Objects: n.objects, Logger: n.component("ingest"), Registerer: n.metrics})
+}
+
+func (n *node) makeQuerier() error {
+	c := n.config
+	var err error
+	n.pool, err = duck.NewPool(duck.Options{
+		Concurrency: c.Querier.Concurrency, WarmInstances: c.Querier.WarmInstances, MemoryLimit: c.Querier.MemoryLimit,
+		TempDir: filepath.Join(n.tempDir(), "engine"), TempMaxSize: c.Querier.TempMaxSize,
+		Threads: runtime.GOMAXPROCS(0), DataDirs: n.dataDirs,
+	}, n.component("engine"), n.metrics)
+	if err != nil {
+		return err
+	}
+	n.querier, err = querier.New(querier.Options{Timeout: n.queryTimeout(), MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
+		Catalog: dropNotifier{n.catalog, n}, Buffers: n.buffers(), Files: n.files, Pool: n.pool,
+		Indexes: indexes{n.objects}, Retention: n.retention,
+		Logger: n.component("querier"), Registerer: n.metrics,
+	})
+	return err
+}
+
+// buffers reads fresh rows: those of this process alone when nobody else can hold any.
+func (n *node) buffers() querier.Buffers {
+	if !n.clustered() {
+		return n.ingest
+	}
+	return holders.New(holders.Options{Timeout: n.config.Querier.BufferTimeout}, holders.Deps{
+		Writers: n.catalog, Holder: n.holder, Logger: n.component("querier"), Registerer: n.metrics,
+	})
+}
+
+func (n *node) stopEngine(context.Context) error {
+	var errs []error
+	if n.pool != nil {
+		errs = append(errs, n.pool.Close()) //nolint:contextcheck // closing takes no context
+	}
+	return errors.Join(errs...)
+}
+
+// dataDirs are the folders that an org's statements may read: its own below the cache and below a local object store.
+func (n *node) dataDirs(org tenant.ID) []string {
+	dirs := []string{n.files.Dir(org)}
+	if dir, ok := n.objects.LocalPath(string(org)); ok {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// queryTimeout is the shorter one of the process's and the tenant's time of a query; the tenant's may be off.
+func (n *node) queryTimeout() time.Duration {
+	timeout := n.config.Querier.Timeout
+	if tenant := n.config.Limits.QueryTimeout; tenant > 0 && tenant < timeout {
+		timeout = tenant
+	}
+	return timeout
+}
+
+// retention is the age at which rows of an org expire by configuration; 0 = never.
+func (n *node) retention(tenant.ID) time.Duration {
+	keep := n.config.Limits.RetentionPeriod
+	if days := n.config.Compactor.Retention; days > 0 && (keep == 0 || days < keep) {
+		keep = days
+	}
+	return keep
+}
+
+func (n *node) compactor(ctx context.Context) error {
+	return compactor.New(compactor.Options{
+		Interval: n.config.Compactor.Interval, DeletionGrace: n.config.Compactor.DeletionGrace, Retention: n.retention,
+		TargetSize: n.config.Compactor.TargetSize, StagingDir: n.stagingDir(),
+	}, compactor.Deps{
+		Catalog: n.catalog, Objects: n.objects, Files: n.files, Clock: clock.System{}, Logger: n.component("compactor"), Registerer: n.metrics,
+	}).Run(ctx)
+}
+
+// front returns what takes client writes: a router's hands them on, all others keep them.
+func (n *node) front() *ingress.Front {
+	l := n.config.Limits
+	var writer ingress.Writer = n.ingest
+	if n.router != nil {
+		writer = n.router
+	}
+	return ingress.NewFront(writer, ingress.Limits{
+		MaxBodyBytes: n.config.Intake.MaxBodySize, MaxLineSize: int(l.MaxLineSize), MaxColumns: l.MaxColumns,
+		CreationGracePeriod: l.CreationGracePeriod, RejectOldSamples: l.RejectOldSamples,
+	}, clock.System{}, n.metrics)
+}
+
+// answerer returns what answers client statements.
+func (n *node) answerer() answer.Answerer {
+	if n.router != nil {
+		return n.router
+	}
+	return localQuerier{n.querier}
+}
+
+// indexes opens the search indexes in the object store.
+type indexes struct{ objects objstore.Reader }
+
+// OpenIndex implements querier.Indexes.
+func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex.Index, error) {
+	read := func(ctx context.Context, off int64, buf []byte) error {
+		return objstore.ReadRange(ctx, x.objects, s.IndexKey, off, buf)
+	}
+	return searchindex.Open(ctx, read, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum})
+}
+
+// dropNotifier makes this node's writers ask the catalog again after a database was dropped, so that none of them writes to the
+// dropped one when another of its name is made.
+type dropNotifier struct {
+	catalog.Catalog
+	node *node
+}
+
+// DropDatabase implements catalog.Names.
+func (d dropNotifier) DropDatabase(ctx context.Context, org tenant.ID, name string) error {
+	err := d.Catalog.DropDatabase(ctx, org, name)
+	if d.node.ingest != nil {
+		d.node.ingest.ForgetDatabase(org, name)
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/sqlplan"
+)
+
+// problem is a fault in a head.
+type problem struct {
+	Kind    fault.Kind    `json:"kind"`
+	Message string        `json:"message"`
+	Cause   string        `json:"cause,omitempty"` // for the log
+	Wait    time.Duration `json:"wait,omitempty"`
+	Code    int           `json:"code,omitempty"` // sqlplan.CodeOf
+	// Refused says that nothing of the batch is or will be stored, or that the statement was not begun.
+	Refused bool `json:"refused,omitempty"`
+}
+
+// newProblem returns what the other side is told of err, nil for none.
+func newProblem(err error) *problem {
+	if err == nil {
+		return nil
+	}
+	return &problem{
+		Kind: fault.KindOf(err), Message: fault.Message(err), Cause: err.Error(), Wait: fault.RetryAfter(err), Code: sqlplan.CodeOf(err),
+	}
+}
+
+// err returns the fault as this side handles it.
+func (p *problem) err() error {
+	if p == nil {
+		return nil
+	}
+	kind := p.Kind
+	if kind > fault.Corrupt {
+		kind = fault.Internal // of a newer version
+	}
+	err := fault.Wrap(kind, remoteError(p.Cause), "%s", p.Message)
+	err.RetryAfter = p.Wait
+	if p.Code != 0 {
+		return sqlplan.WithCode(err, p.Code)
+	}
+	return err
+}
+
+// remoteError is the log text of an error on another node.
+type remoteError string
+
+func (e remoteError) Error() string { return "on the other node: " + string(e) }
