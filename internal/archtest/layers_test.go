@@ -103,6 +103,7 @@ var peers = map[string][]string{
 	"internal/fresh":     {"internal/catalog"},
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so
+	"internal/promstore": {"internal/sqlplan"},
 	"internal/httpapi":   {"internal/ingress"},
 	"internal/otlpgrpc":  {"internal/ingress"},
 }

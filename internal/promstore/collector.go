@@ -1,0 +1,107 @@
+package promstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/millstream/millstream/internal/fault"
+)
+
+// freshVersion is the version of rows that no file has yet: greater than that of any segment.
+const freshVersion = math.MaxInt64
+
+// collector gathers the series of one Select.
+type collector struct {
+	selector *selector
+	horizon  *horizon
+	from, to int64 // milliseconds, inclusive
+	samples  bool  // false: only which series there are
+	limits   Options
+	loaded   *int64 // samples of the query so far, all selectors together
+
+	series  map[seriesKey]*series // nil for one that does not match
+	order   []*series
+	pairs   []pair
+	builder labels.ScratchBuilder
+	oldest  int64  // least time of the metric judged last
+	judged  string // that metric
+}
+
+func newCollector(s *selector, h *horizon, from, to int64) *collector {
+	return &collector{
+		selector: s, horizon: h, from: from, to: to, series: make(map[seriesKey]*series), builder: labels.NewScratchBuilder(16),
+		oldest: h.oldest(""),
+	}
+}
+
+// find returns the series of stored texts, nil when it does not match. The texts of a new series are kept: they must not be changed.
+func (c *collector) find(metric, set string) (*series, error) {
+	if !c.selector.metricMatches(metric) {
+		return nil, nil
+	}
+	key := seriesKey{metric, set}
+	if s, ok := c.series[key]; ok {
+		return s, nil
+	}
+	var err error
+	if c.pairs, err = appendPairs(c.pairs[:0], set); err != nil {
+		return nil, err
+	}
+	if !c.selector.labelsMatch(c.pairs) {
+		c.series[key] = nil
+		return nil, nil
+	}
+	if len(c.order) >= c.limits.MaxSeries {
+		return nil, fault.New(fault.Invalid, "the query selects more than %d series", c.limits.MaxSeries)
+	}
+	from, _ := c.visible(metric)
+	s := &series{lset: labelsOf(&c.builder, metric, c.pairs), from: from}
+	c.series[key] = s
+	return s, nil
+}
+
+// visible returns the times that may be shown of a metric.
+func (c *collector) visible(metric string) (from, to int64) {
+	if c.judged != metric {
+		c.judged, c.oldest = metric, c.horizon.oldest(metric)
+	}
+	return max(c.from, c.oldest), c.to
+}
+
+// add notes samples of a series, in order of time.
+func (c *collector) add(s *series, p piece) error {
+	if len(s.pieces) == 0 {
+		c.order = append(c.order, s)
+	}
+	s.pieces = append(s.pieces, p)
+	return c.count(len(p.times))
+}
+
+func (c *collector) count(n int) error {
+	*c.loaded += int64(n)
+	if *c.loaded > c.limits.MaxSamples {
+		return tooManySamples(c.limits.MaxSamples)
+	}
+	return nil
+}
+
+// note notes that a series has samples, whichever.
+func (c *collector) note(s *series) {
+	if len(s.pieces) == 0 {
+		c.order = append(c.order, s)
+		s.pieces = []piece{{}}
+	}
+}
+
+// run collects from fresh rows and files.
+func (c *collector) run(ctx context.Context, q *querier) error {
+	for _, r := range q.picture.fresh {
+		if err := c.record(r); err != nil {
+			return fmt.Errorf("read fresh rows: %w", err)
+		}
+	}
+	return c.segments(ctx, q)
+}

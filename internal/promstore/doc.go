@@ -1,0 +1,16 @@
+// Package promstore shows the metrics of a database to the Prometheus engine: a storage.Queryable over fresh rows and segments.
+//
+// A querier takes one picture of the database, at its first use: the buffers of all writers first, the catalog second, and buffered
+// batches that the catalog has committed are dropped. All selectors of a query see the same picture, so an acknowledged sample counts
+// exactly once, whether it is flushed meanwhile or not.
+//
+// Rows of one series come from several buffers and files. They are joined in order of time; of several samples at one millisecond the
+// one of the greatest version counts: buffers before files, a later file before an earlier one, a later row before an earlier one.
+//
+// Files are read with columnar.SeriesReader: runs of series first, and columns of a row group only when one of its runs is wanted. The
+// samples of a row group are used where they were decoded; nothing is allocated for a single sample.
+//
+// A Store is safe for concurrent use; a querier is used by one goroutine, as Prometheus' own are. Nothing links the SQL engine.
+//
+// The package imports the contracts catalog, fresh and columnar, values, and Prometheus' storage types.
+package promstore

@@ -1,0 +1,156 @@
+package promstore
+
+import (
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire/nativehist"
+)
+
+// rows are the columns of a record that samples are made of; nil where the record lacks one.
+type rows struct {
+	times      []arrow.Timestamp
+	metrics    *array.String
+	labels     *array.String
+	values     *array.Float64
+	histograms *array.String
+	starts     *array.Timestamp
+}
+
+func rowsOf(r arrow.RecordBatch) rows {
+	out := rows{times: signal.Times(r)}
+	for i, f := range r.Schema().Fields() {
+		switch c := r.Column(i).(type) {
+		case *array.String:
+			switch f.Name {
+			case signal.MetricColumn:
+				out.metrics = c
+			case signal.LabelsColumn:
+				out.labels = c
+			case signal.HistogramColumn:
+				out.histograms = c
+			}
+		case *array.Float64:
+			if f.Name == signal.ValueColumn {
+				out.values = c
+			}
+		case *array.Timestamp:
+			if f.Name == signal.StartColumn {
+				out.starts = c
+			}
+		}
+	}
+	return out
+}
+
+// sample returns the sample of a row: a float, or the stored form of a histogram. It is not ok for rows without one.
+func (r *rows) sample(row int) (value float64, histogram []byte, ok bool) {
+	if r.values != nil && r.values.IsValid(row) {
+		return r.values.Value(row), nil, true
+	}
+	if r.histograms != nil && r.histograms.IsValid(row) {
+		if text := []byte(r.histograms.Value(row)); nativehist.IsNative(text) {
+			return 0, text, true
+		}
+	}
+	return 0, nil, false
+}
+
+// growing is a piece that rows are appended to.
+type growing struct {
+	piece
+	sorted bool
+}
+
+func (g *growing) append(r *rows, row int, millis int64, value float64, histogram []byte) {
+	n := len(g.times)
+	g.sorted = g.sorted && (n == 0 || g.times[n-1] < millis)
+	if histogram != nil && g.histograms == nil {
+		g.histograms = make([][]byte, n, n+1)
+	}
+	start := int64(0)
+	if r.starts != nil && r.starts.IsValid(row) {
+		start = millisOf(int64(r.starts.Value(row)))
+	}
+	if start != 0 && g.starts == nil {
+		g.starts = make([]int64, n, n+1)
+	}
+	g.times, g.values = append(g.times, millis), append(g.values, value)
+	if g.histograms != nil {
+		g.histograms = append(g.histograms, histogram)
+	}
+	if g.starts != nil {
+		g.starts = append(g.starts, start)
+	}
+}
+
+// record collects the samples of a fresh record, whose rows come in the order in which they were sent.
+func (c *collector) record(rec arrow.RecordBatch) error {
+	r := rowsOf(rec)
+	if r.metrics == nil || r.labels == nil {
+		return nil
+	}
+	found := make(map[*series]*growing)
+	var order []*series
+	lastMetric, lastLabels := "", ""
+	var s *series
+	for row, t := range r.times {
+		metric, set := r.metrics.Value(row), r.labels.Value(row)
+		if row == 0 || set != lastLabels || metric != lastMetric {
+			lastMetric, lastLabels = metric, set
+			if !c.selector.metricMatches(metric) {
+				s = nil
+				continue
+			}
+			var err error
+			if s, err = c.findBorrowed(metric, set); err != nil {
+				return err
+			}
+		}
+		from, to := int64(0), int64(0)
+		if s != nil {
+			from, to = c.visible(metric)
+		}
+		millis := millisOf(int64(t))
+		if s == nil || millis < from && r.histograms == nil || millis > to {
+			continue
+		}
+		value, histogram, ok := r.sample(row)
+		if !ok || millis < from && (histogram == nil || !c.samples) {
+			continue
+		}
+		if !c.samples {
+			c.note(s)
+			continue
+		}
+		g := found[s]
+		if g == nil {
+			g = &growing{piece: piece{version: freshVersion}, sorted: true}
+			found[s] = g
+			order = append(order, s)
+		}
+		g.append(&r, row, millis, value, histogram)
+	}
+	for _, s := range order {
+		g := found[s]
+		if !g.sorted {
+			g.piece = merged([]piece{g.piece})
+			g.version = freshVersion
+		}
+		if err := c.add(s, g.piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findBorrowed is find for texts that lie in a record, which is given back before the series is.
+func (c *collector) findBorrowed(metric, set string) (*series, error) {
+	if s, ok := c.series[seriesKey{metric, set}]; ok {
+		return s, nil
+	}
+	return c.find(strings.Clone(metric), strings.Clone(set))
+}

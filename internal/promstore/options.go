@@ -1,0 +1,81 @@
+package promstore
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxSamples = 50_000_000
+	DefaultMaxSeries  = 2_000_000
+)
+
+// Options bound one query.
+type Options struct {
+	MaxSamples int64 // samples that a query may load; default 50,000,000
+	MaxSeries  int   // series that a query may load; default 2,000,000
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxSamples <= 0 {
+		o.MaxSamples = DefaultMaxSamples
+	}
+	if o.MaxSeries <= 0 {
+		o.MaxSeries = DefaultMaxSeries
+	}
+	return o
+}
+
+// Catalog is what the store needs of the catalog.
+type Catalog interface {
+	Databases(ctx context.Context, org tenant.ID) ([]catalog.Database, error)
+	Streams(ctx context.Context, org tenant.ID) ([]catalog.Stream, error)
+	Snapshot(ctx context.Context, q catalog.SnapshotQuery) (catalog.Snapshot, error)
+}
+
+// Buffers reads the fresh rows of every writer epoch that may hold some. A writer that does not answer becomes a warning of the
+// result. The caller owns the records of the result.
+type Buffers interface {
+	Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, error)
+}
+
+// Files makes the data files of segments readable on this machine.
+type Files interface {
+	// Pin returns the path of a local, whole and checked file for each segment, in order. The files stay until release is called, once.
+	Pin(ctx context.Context, segments []catalog.Segment) (paths []string, release func(), err error)
+}
+
+// Deps are the collaborators. All are required but those that say otherwise.
+type Deps struct {
+	Catalog Catalog
+	Buffers Buffers
+	Files   Files
+	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or metric may be shorter. Nil
+	// means no limit of the org.
+	Retention  func(org tenant.ID) time.Duration
+	Clock      clock.Clock           // nil: the system's
+	Logger     *slog.Logger          // nil: discard
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+func (d Deps) withDefaults() Deps {
+	if d.Retention == nil {
+		d.Retention = func(tenant.ID) time.Duration { return 0 }
+	}
+	if d.Clock == nil {
+		d.Clock = clock.System{}
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	return d
+}

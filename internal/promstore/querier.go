@@ -1,0 +1,159 @@
+package promstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// querier answers one query. It is a storage.Querier.
+type querier struct {
+	store      *Store
+	org        tenant.ID
+	database   string
+	mint, maxt int64 // milliseconds, inclusive
+
+	picture  *picture // nil before the first use
+	warnings annotations.Annotations
+	loaded   int64 // samples so far
+}
+
+func tooManySamples(limit int64) error {
+	_ = limit // the engine's error names the cause in Prometheus' words, which clients know
+	return promql.ErrTooManySamples("query execution")
+}
+
+// prepare takes the picture at the first use.
+func (q *querier) prepare(ctx context.Context) error {
+	if q.picture != nil {
+		return nil
+	}
+	p, err := q.takePicture(ctx)
+	if err != nil {
+		return err
+	}
+	q.picture = p
+	return nil
+}
+
+// Select implements storage.Querier.
+func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	if err := q.prepare(ctx); err != nil {
+		return storage.ErrSeriesSet(err)
+	}
+	from, to := q.mint, q.maxt
+	samples := true
+	if hints != nil {
+		from, to = max(from, hints.Start), min(to, hints.End)
+		samples = hints.Func != "series"
+	}
+	c, err := q.collect(ctx, from, to, samples, matchers)
+	if err != nil {
+		return storage.ErrSeriesSet(err)
+	}
+	if hints != nil && hints.Limit > 0 && len(c.order) > hints.Limit {
+		c.order = c.order[:hints.Limit]
+	}
+	for _, s := range c.order {
+		s.settle()
+	}
+	if sorted {
+		slices.SortFunc(c.order, func(a, b *series) int { return labels.Compare(a.lset, b.lset) })
+	}
+	q.store.metrics.series.Add(float64(len(c.order)))
+	set := &seriesSet{series: c.order, at: -1, warnings: q.warnings}
+	return set
+}
+
+// collect gathers the series that match.
+func (q *querier) collect(ctx context.Context, from, to int64, samples bool, matchers []*labels.Matcher) (*collector, error) {
+	c := newCollector(newSelector(matchers), q.picture.horizon, from, to)
+	c.samples, c.limits, c.loaded = samples, q.store.opts, &q.loaded
+	before := q.loaded
+	err := c.run(ctx, q)
+	q.store.metrics.samples.Add(float64(q.loaded - before))
+	return c, err
+}
+
+// LabelValues implements storage.LabelQuerier.
+func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) (
+	[]string, annotations.Annotations, error,
+) {
+	return q.distinct(ctx, hints, matchers, func(s *series, add func(string)) {
+		if v := s.lset.Get(name); v != "" {
+			add(v)
+		}
+	})
+}
+
+// LabelNames implements storage.LabelQuerier.
+func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) (
+	[]string, annotations.Annotations, error,
+) {
+	return q.distinct(ctx, hints, matchers, func(s *series, add func(string)) {
+		s.lset.Range(func(l labels.Label) { add(l.Name) })
+	})
+}
+
+// distinct returns sorted texts of the series that match.
+func (q *querier) distinct(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher, texts func(*series, func(string))) (
+	[]string, annotations.Annotations, error,
+) {
+	if err := q.prepare(ctx); err != nil {
+		return nil, nil, err
+	}
+	c, err := q.collect(ctx, q.mint, q.maxt, false, matchers)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := make(map[string]struct{})
+	for _, s := range c.order {
+		texts(s, func(text string) { found[text] = struct{}{} })
+	}
+	out := make([]string, 0, len(found))
+	for text := range found {
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
+		out = out[:hints.Limit]
+	}
+	return out, q.warnings, nil
+}
+
+// Close implements storage.LabelQuerier.
+func (q *querier) Close() error {
+	if q.picture != nil {
+		q.picture.release()
+		q.picture = nil
+	}
+	return nil
+}
+
+// seriesSet is a storage.SeriesSet.
+type seriesSet struct {
+	series   []*series
+	at       int
+	warnings annotations.Annotations
+}
+
+// Next implements storage.SeriesSet.
+func (s *seriesSet) Next() bool {
+	s.at++
+	return s.at < len(s.series)
+}
+
+// At implements storage.SeriesSet.
+func (s *seriesSet) At() storage.Series { return s.series[s.at] }
+
+// Err implements storage.SeriesSet.
+func (s *seriesSet) Err() error { return nil }
+
+// Warnings implements storage.SeriesSet.
+func (s *seriesSet) Warnings() annotations.Annotations { return s.warnings }
