@@ -153,6 +153,7 @@ func (c *Config) checkWork(faults *Faults) {
 	}
 	c.positive(faults, "querier.timeout_secs", c.Querier.Timeout)
 	c.positive(faults, "querier.buffer_timeout_ms", c.Querier.BufferTimeout)
+	c.positive(faults, "router.forward_timeout_ms", c.Router.ForwardTimeout)
 	c.positive(faults, "compactor.interval_secs", c.Compactor.Interval)
 	if c.Limits.MaxColumns == 0 {
 		faults.add("limits.max_columns_per_stream", "at least 1 is needed")

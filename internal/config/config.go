@@ -16,6 +16,7 @@ type Config struct {
 	MetaDatabase MetaDatabase
 	ObjectStore  ObjectStore
 	WAL          WAL
+	Router       Routing
 	Intake       Intake
 	Querier      Querier
 	Compactor    Compactor
@@ -54,6 +55,7 @@ func declareAll(c *Config) *declarer {
 	d.section("meta_database", "Where the catalog lives.", c.MetaDatabase.declare)
 	d.section("object_store", "Where data files live.", c.ObjectStore.declare)
 	d.section("wal", "The log that makes rows durable before they are acknowledged.", c.WAL.declare)
+	d.section("router", "Handing requests to other nodes.", c.Router.declare)
 	d.section("intake", "Taking rows: buffers between the log and the files.", c.Intake.declare)
 	d.section("querier", "Answering queries.", c.Querier.declare)
 	d.section("compactor", "Merging small files, retention, deleting objects.", c.Compactor.declare)

@@ -41,6 +41,16 @@ func (q *Querier) declare(d *declarer) {
 	d.size(&q.TempMaxSize, "temp_max_size", 10*gib, "Disk that running queries may spill to, below node.data_dir. 0: none.")
 }
 
+// Routing is how requests are handed to other nodes.
+type Routing struct {
+	ForwardTimeout time.Duration // for the answer of an intake node to one batch
+}
+
+func (r *Routing) declare(d *declarer) {
+	d.ticks(&r.ForwardTimeout, "forward_timeout_ms", time.Millisecond, 5*time.Second,
+		"An intake node that does not answer a batch within so long is asked once more; then the client gets 503 \"outcome unknown\".")
+}
+
 // Compactor is how files are kept in order.
 type Compactor struct {
 	Interval      time.Duration
