@@ -40,6 +40,9 @@ type ownerTable [][]uint16
 
 // NewView makes a view of its list, which it sorts by id and keeps.
 func NewView(epoch int64, algo int, listed []Listed) *View {
+	if listed == nil {
+		listed = []Listed{} // as it reads when it was stored
+	}
 	slices.SortFunc(listed, func(a, b Listed) int { return cmp.Compare(a.ID, b.ID) })
 	v := &View{Epoch: epoch, Algo: algo, Members: map[Role][]Node{}, Joining: map[Role][]Node{}, listed: listed}
 	for _, l := range listed {

@@ -60,7 +60,7 @@ func raceCases() []testCase {
 					differs := seen && text != f.texts[v.Epoch]
 					mu.Unlock()
 					if differs {
-						return fmt.Errorf("two views of epoch %d", v.Epoch)
+						return fmt.Errorf("two views of an epoch: %s and %s", text, encode(f.t, v))
 					}
 					if round%5 == 4 {
 						if err := s.Leave(f.ctx(), n.ID, 1); err != nil {

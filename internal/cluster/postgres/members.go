@@ -157,12 +157,9 @@ func (n nodeRow) row() rules.Row {
 
 // write puts next in the place of what was seen. It reports false when the row has changed since, or was seen too long ago.
 func (s *Store) write(ctx context.Context, seen sight, next rules.Record) (won bool, err error) {
-	members, err := json.Marshal(next.Listed)
+	members, err := json.Marshal(next.View().Listed())
 	if err != nil {
 		return false, fmt.Errorf("write the view row: %w", err)
-	}
-	if next.Listed == nil {
-		members = []byte("[]")
 	}
 	tag, err := s.pool.Exec(ctx, sqlViewWrite, seen.version, next.Epoch, next.Algo, string(members), next.ObservedAt,
 		next.ReachableSince, seen.now.Add(s.timing.WriteWithin()))

@@ -93,7 +93,7 @@ func list(last []cluster.Listed, rows []Row, j judge) []cluster.Listed {
 		if r.ReadyAt.IsZero() || !j.isFresh(r) && (!known || j.calm) {
 			continue
 		}
-		l := cluster.Listed{Node: r.Node, Since: j.now}
+		l := cluster.Listed{Node: r.Node, Active: []cluster.Role{}, Since: j.now}
 		if known && old.Incarnation == r.Node.Incarnation {
 			l.Since = earlier(old.Since, j.now)
 		}
