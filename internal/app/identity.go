@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/cluster"
@@ -20,6 +21,7 @@ import (
 // identity is who the process is among others. A process that is alone has none and is a member of itself.
 type identity struct {
 	self     cluster.Node
+	began    time.Time
 	writer   catalog.Writer // zero: alone
 	previous int64          // incarnation that this data directory had before, 0 = none
 	store    clusterStore   // nil: alone
@@ -49,7 +51,7 @@ func (n *node) clustered() bool {
 func (n *node) draw(address func() string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c := n.config
-		n.self = cluster.Node{ID: c.Node.ID, Version: version}
+		n.self, n.began = cluster.Node{ID: c.Node.ID, Version: version}, time.Now().UTC()
 		for _, r := range c.Node.Roles {
 			n.self.Roles = append(n.self.Roles, cluster.Role(r))
 		}

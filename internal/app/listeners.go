@@ -95,7 +95,7 @@ func (l *listeners) peerAddress() string {
 func (l *listeners) start(context.Context) error {
 	auth := ingress.NewAuthenticator(ingress.Mode(l.config.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: auth, Status: l.node, Version: version,
+		Auth: auth, Status: l.node, Cluster: operators{l.node}, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	if l.hasAPI() || l.has(config.IntakeRole) {

@@ -27,6 +27,7 @@ type Deps struct {
 	Front      *ingress.Front
 	Querier    answer.Answerer
 	Status     Status
+	Cluster    Cluster
 	Metrics    http.Handler
 	Version    string
 	Logger     *slog.Logger
@@ -45,6 +46,7 @@ func New(d Deps) http.Handler {
 	a.operate(r)
 	a.intake(r)
 	a.query(r)
+	a.cluster(r)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, fault.New(fault.NotFound, "no such path: %s", r.URL.Path))
 	})

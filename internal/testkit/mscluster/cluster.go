@@ -2,8 +2,10 @@ package mscluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"sync"
 	"testing"
@@ -70,8 +72,60 @@ func Start(t testing.TB, l Layout) *Cluster {
 			*r.to = append(*r.to, c.New(t, fmt.Sprintf("%s%d", r.short, i+1), r.name))
 		}
 	}
+	// Registered last, so that it runs before the servers' own cleanups: one after the other they would take long.
+	t.Cleanup(c.StopAll)
 	c.StartAll(t)
+	c.WaitMembers(t)
 	return c
+}
+
+// WaitMembers returns when every running router sees every running process as a member.
+func (c *Cluster) WaitMembers(t testing.TB) {
+	t.Helper()
+	want := make(map[string]bool)
+	for _, n := range c.All() {
+		if n.Running() {
+			want[n.ID] = true
+		}
+	}
+	for _, r := range c.Routers {
+		if !r.Running() {
+			continue
+		}
+		require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
+			members, err := r.Members(ctx)
+			if err == nil && !maps.Equal(members, want) {
+				err = fmt.Errorf("router %s sees %v, not yet %v", r.ID, members, want)
+			}
+			return err
+		}))
+	}
+}
+
+// Members returns the ids of the nodes that a router sees as members in all their roles.
+func (n *Node) Members(ctx context.Context) (map[string]bool, error) {
+	res, err := n.Client("").Do(ctx, http.MethodGet, "/api/v1/cluster/topology", nil)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Nodes []struct{ ID, State string }
+	}
+	if err := json.Unmarshal(res.Body, &doc); err != nil {
+		return nil, fmt.Errorf("topology of %s: %w: %s", n.ID, err, res.Body)
+	}
+	members := make(map[string]bool)
+	for _, x := range doc.Nodes {
+		if x.State == "active" {
+			members[x.ID] = true
+		}
+	}
+	return members, nil
+}
+
+// StopAll stops all processes at once.
+func (c *Cluster) StopAll() {
+	_ = Each(context.Background(), c.All(), func(_ context.Context, n *Node) error { n.Stop(); return nil }) // Stop cannot fail
 }
 
 // New prepares one more process without starting it or adding it to the lists.
