@@ -158,7 +158,7 @@ func (m *Memory) Observe(ctx context.Context, known int64) (v *cluster.View, err
 		rows := make([]rules.Row, 0, len(m.mu.rows))
 		for _, id := range slices.Sorted(maps.Keys(m.mu.rows)) {
 			r := m.mu.rows[id]
-			rows = append(rows, rules.Row{Node: r.Node, ReadyAt: r.readyAt})
+			rows = append(rows, rules.Row{Node: r.Node, Ready: r.ready, ReadyAt: r.readyAt})
 		}
 		m.mu.record, _ = rules.Next(m.mu.record, rows, now, m.timing, known)
 		v = m.mu.record.View()

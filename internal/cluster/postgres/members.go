@@ -115,7 +115,7 @@ func (s *Store) look(ctx context.Context) (seen sight, err error) {
 	var members []byte
 	nodes, err := list(ctx, s, func(r pgx.CollectableRow) (n nodeRow, err error) {
 		err = r.Scan(&seen.now, &seen.version, &seen.record.Epoch, &seen.record.Algo, &members, &seen.record.ObservedAt,
-			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version, &n.heartbeatAt, &n.readyAt)
+			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version, &n.ready, &n.heartbeatAt, &n.readyAt)
 		return n, err
 	}, sqlObserve)
 	if err != nil {
@@ -142,11 +142,12 @@ type nodeRow struct {
 	id, address, httpAddress, version *string
 	incarnation                       *int64
 	roles                             []string
+	ready                             *bool
 	heartbeatAt, readyAt              *time.Time
 }
 
 func (n nodeRow) row() rules.Row {
-	r := rules.Row{Node: cluster.Node{
+	r := rules.Row{Ready: *n.ready, Node: cluster.Node{
 		ID: *n.id, Incarnation: *n.incarnation, Roles: roles(n.roles), Address: *n.address, HTTPAddress: *n.httpAddress, Version: *n.version,
 	}}
 	if n.readyAt != nil {

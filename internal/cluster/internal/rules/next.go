@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -9,10 +8,11 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 )
 
-// Row is what a heartbeat row says about membership. ReadyAt is zero for a node that has not been ready, or says it no longer is.
+// Row is what a heartbeat row says about membership.
 type Row struct {
 	Node    cluster.Node // State is empty
-	ReadyAt time.Time    // last ready heartbeat under this id, of whatever incarnation
+	Ready   bool         // what the last heartbeat said
+	ReadyAt time.Time    // last ready heartbeat under this id, of whatever incarnation; zero when the node said that it no longer is
 }
 
 // Record is the view row.
@@ -74,7 +74,12 @@ type judge struct {
 }
 
 // isFresh reports whether the row's node was ready within the peer timeout.
-func (j judge) isFresh(r Row) bool { return j.now.Sub(r.ReadyAt) <= j.PeerTimeout }
+func (j judge) isFresh(r Row) bool {
+	return !r.ReadyAt.IsZero() && j.now.Sub(r.ReadyAt) <= j.PeerTimeout
+}
+
+// stays reports whether a member stays one: its last ready heartbeat is fresh, or its age says nothing.
+func (j judge) stays(r Row) bool { return !r.ReadyAt.IsZero() && (!j.calm || j.isFresh(r)) }
 
 // list returns the new list: the nodes that stay or come, each with the roles that it is a member of.
 func list(last []cluster.Listed, rows []Row, j judge) []cluster.Listed {
@@ -82,40 +87,46 @@ func list(last []cluster.Listed, rows []Row, j judge) []cluster.Listed {
 	for _, l := range last {
 		before[l.ID] = l
 	}
-	var (
-		next    []cluster.Listed
-		fresh   []bool // beside next
-		manned  = map[cluster.Role]bool{}
-		waiting = func(l cluster.Listed) bool { return j.now.Sub(l.Since) < j.PeerTimeout }
-	)
+	next := make([]cluster.Listed, 0, len(rows))
+	able := make([]bool, 0, len(rows)) // beside next: may become a member
+	manned := map[cluster.Role]bool{}
 	for _, r := range rows {
 		old, known := before[r.Node.ID]
-		if r.ReadyAt.IsZero() || !j.isFresh(r) && (!known || j.calm) {
+		l, mayWork := listed(r, old, j)
+		if len(l.Active) == 0 && !mayWork && !(known && r.Ready && j.stays(r)) {
 			continue
 		}
-		l := cluster.Listed{Node: r.Node, Active: []cluster.Role{}, Since: j.now}
-		if known && old.Incarnation == r.Node.Incarnation {
-			l.Since = earlier(old.Since, j.now)
+		for _, role := range l.Active {
+			manned[role] = true
 		}
-		for _, role := range r.Node.MemberOf() {
-			if known && (slices.Contains(old.Active, role) || j.isFresh(r) && !waiting(l)) {
-				l.Active = append(l.Active, role)
-				manned[role] = true
-			}
-		}
-		next = append(next, l)
-		fresh = append(fresh, j.isFresh(r))
+		next, able = append(next, l), append(able, mayWork)
 	}
 	for i := range next {
 		for _, role := range next[i].MemberOf() {
-			if fresh[i] && !manned[role] {
+			if able[i] && !manned[role] {
 				next[i].Active = append(next[i].Active, role) // nobody else would do it
 			}
 		}
 		slices.Sort(next[i].Active)
 	}
-	slices.SortFunc(next, func(a, b cluster.Listed) int { return cmp.Compare(a.ID, b.ID) })
 	return next
+}
+
+// listed returns a row's node as it stands in the list by its own merit: with the roles that it keeps or has waited long enough for.
+// able is set when it may be a member of the others as well.
+func listed(r Row, old cluster.Listed, j judge) (l cluster.Listed, able bool) {
+	l = cluster.Listed{Node: r.Node, Active: []cluster.Role{}, Since: j.now}
+	if old.Incarnation == r.Node.Incarnation {
+		l.Since = earlier(old.Since, j.now)
+	}
+	able = r.Ready && j.isFresh(r)
+	waited := able && j.now.Sub(l.Since) >= j.PeerTimeout
+	for _, role := range r.Node.MemberOf() {
+		if waited || j.stays(r) && slices.Contains(old.Active, role) {
+			l.Active = append(l.Active, role)
+		}
+	}
+	return l, able
 }
 
 func earlier(a, b time.Time) time.Time {
