@@ -102,7 +102,7 @@ func (l *listeners) start(context.Context) error {
 		deps.Front = l.front()
 	}
 	if l.hasAPI() {
-		deps.Querier = l.answerer()
+		deps.Querier, deps.PromQL = l.answerer(), l.promAnswerer()
 	}
 	for i := range l.servers {
 		s := &l.servers[i]

@@ -20,6 +20,7 @@ import (
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/lifecycle"
 	"github.com/millstream/millstream/internal/objstore"
+	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/querier/holders"
 	"github.com/millstream/millstream/internal/router"
@@ -42,6 +43,7 @@ type node struct {
 	pool    *duck.Pool       // querier
 	files   *filecache.Cache // querier, compactor
 	querier *querier.Querier // querier
+	promql  *promapi.API     // querier
 	router  *router.Router   // router
 	serving atomic.Bool      // false once a stop or a drain was asked for
 	closing atomic.Bool      // true once other nodes are refused
@@ -133,6 +135,7 @@ func (n *node) makeQuerier() error {
 		Indexes: indexes{n.objects}, Retention: n.retention,
 		Logger: n.component("querier"), Registerer: n.metrics,
 	})
+	n.makePromQL()
 	return err
 }
 

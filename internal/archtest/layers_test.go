@@ -56,7 +56,7 @@ var layers = []layer{
 	},
 	{
 		name:     "edges",
-		packages: []string{"internal/ingress", "internal/httpapi", "internal/otlpgrpc", "internal/rpc", "internal/web"},
+		packages: []string{"internal/ingress", "internal/httpapi", "internal/promapi", "internal/otlpgrpc", "internal/rpc", "internal/web"},
 		imports:  []string{"values", "platform", "engines", "roles"},
 		why:      "edges decode, call and map faults to statuses",
 	},
@@ -104,7 +104,7 @@ var peers = map[string][]string{
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so
 	"internal/promstore": {"internal/sqlplan"},
-	"internal/httpapi":   {"internal/ingress"},
+	"internal/httpapi":   {"internal/ingress", "internal/promapi"},
 	"internal/otlpgrpc":  {"internal/ingress"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -26,6 +27,7 @@ type Deps struct {
 	Auth       *ingress.Authenticator
 	Front      *ingress.Front
 	Querier    answer.Answerer
+	PromQL     promapi.Answerer // nil: there is no Prometheus API
 	Status     Status
 	Cluster    Cluster
 	Metrics    http.Handler
@@ -46,6 +48,7 @@ func New(d Deps) http.Handler {
 	a.operate(r)
 	a.intake(r)
 	a.query(r)
+	a.prometheus(r)
 	a.cluster(r)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, fault.New(fault.NotFound, "no such path: %s", r.URL.Path))

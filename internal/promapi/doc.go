@@ -1,0 +1,11 @@
+// Package promapi is Prometheus' HTTP API over metrics of many orgs: what Grafana's data source, promtool and dashboards call below the
+// base URL …/prometheus (docs/protocol/prometheus.md lists the endpoints).
+//
+// It has two halves. Handler is the edge: it authenticates, reads the parameters and writes the answer. API answers a Question; it runs
+// where the data is. A node without data puts a client between the two, since both sides are plain values: an Answerer.
+//
+// The language is the Prometheus engine's, so are its errors, warnings and infos. A query's limits (time, samples, series) end that query
+// alone. Parameters that Prometheus does not know are ignored, as it ignores them.
+//
+// The package imports values and Prometheus' packages; what it needs of the store it declares as Metrics.
+package promapi

@@ -1,0 +1,113 @@
+package promapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+// maxFormBytes bounds the form of a request.
+const maxFormBytes = 4 << 20
+
+// Edge is what the handler needs of the server that it is mounted in.
+type Edge struct {
+	// Org authenticates a request.
+	Org func(*http.Request) (tenant.ID, error)
+	// Database returns the database that a request names, which its parameters may overrule; nil or empty = the default one.
+	Database func(*http.Request) string
+	// Ready returns nil when the node takes traffic.
+	Ready func() error
+	// Failed is told of every answer that is an error; nil = nobody is.
+	Failed func(ctx context.Context, err error)
+}
+
+// Handler serves the API below the path that it is mounted at: api/v1/… and -/….
+func Handler(edge Edge, answerer Answerer) http.Handler {
+	if edge.Failed == nil {
+		edge.Failed = func(context.Context, error) {}
+	}
+	h := &handler{edge: edge, answerer: answerer}
+	r := chi.NewRouter()
+	for path, methods := range Paths() {
+		for _, m := range methods {
+			r.Method(m, "/api/v1/"+path, http.HandlerFunc(h.serve))
+		}
+	}
+	r.Get("/-/healthy", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Millstream is Healthy.\n")) })
+	r.Get("/-/ready", h.ready)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { h.write(w, r, failure(errNoPath(r.URL.Path))) })
+	r.MethodNotAllowed(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
+	return r
+}
+
+type handler struct {
+	edge     Edge
+	answerer Answerer
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
+	q, err := h.question(w, r)
+	if err != nil {
+		h.write(w, r, failure(err))
+		return
+	}
+	h.write(w, r, h.answerer.Answer(r.Context(), q))
+}
+
+// question reads a request.
+func (h *handler) question(w http.ResponseWriter, r *http.Request) (q Question, err error) {
+	if q.Org, err = h.edge.Org(r); err != nil {
+		return q, err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	if err := r.ParseForm(); err != nil {
+		return q, &apiError{kind: badData, err: fault.Wrap(fault.Invalid, err, "error parsing form values: %s", err)}
+	}
+	q.Form = r.Form
+	q.Database = q.Form.Get("database")
+	if q.Database == "" && h.edge.Database != nil {
+		q.Database = h.edge.Database(r)
+	}
+	if q.Database == "" {
+		q.Database = signal.DefaultDatabase
+	}
+	if err := signal.CheckName("database", q.Database); err != nil {
+		return q, err
+	}
+	_, path, _ := strings.Cut(r.URL.EscapedPath(), "/api/v1/")
+	q.Path, err = url.PathUnescape(path)
+	if err != nil {
+		return q, errNoPath(r.URL.Path)
+	}
+	return q, nil
+}
+
+func (h *handler) ready(w http.ResponseWriter, r *http.Request) {
+	if err := h.edge.Ready(); err != nil {
+		h.edge.Failed(r.Context(), err)
+		http.Error(w, fault.Message(err), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("Millstream is Ready.\n"))
+}
+
+func (h *handler) write(w http.ResponseWriter, r *http.Request, a Answer) {
+	if a.Err != nil {
+		h.edge.Failed(r.Context(), a.Err)
+	}
+	if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	if len(a.Body) > 0 {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body) // the client may have left
+}
