@@ -23,6 +23,7 @@ import (
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/querier/holders"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/router"
 	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/tenant"
@@ -203,6 +204,7 @@ func (n *node) front() *ingress.Front {
 	return ingress.NewFront(writer, ingress.Limits{
 		MaxBodyBytes: n.config.Intake.MaxBodySize, MaxLineSize: int(l.MaxLineSize), MaxColumns: l.MaxColumns,
 		CreationGracePeriod: l.CreationGracePeriod, RejectOldSamples: l.RejectOldSamples,
+		Rate: quota.Rate{PerSecond: l.IngestionRate, Burst: l.IngestionBurst},
 	}, clock.System{}, n.metrics)
 }
 

@@ -126,12 +126,27 @@ func TestEverythingCanBeSet(t *testing.T) {
 	require.Equal(t, 250*time.Millisecond, c.Querier.BufferTimeout)
 	require.Equal(t, 30*24*time.Hour, c.Compactor.Retention)
 	require.Equal(t, 30*24*time.Hour, c.Limits.RetentionPeriod)
+	require.Equal(t, int64(4<<20), c.Limits.IngestionRate)
+	require.Equal(t, int64(6.5*(1<<20)), c.Limits.IngestionBurst)
 	require.Equal(t, "prod", c.ObjectStore.Root, "a bucket's root is no path")
 	require.Equal(t, "b", c.ObjectStore.SecretKey.Reveal())
 
 	var printed bytes.Buffer
 	require.NoError(t, c.Print(&printed, true))
 	require.NotContains(t, printed.String(), "default")
+}
+
+func TestNumbersOfMebibytes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"4": 4 << 20, "0.5": 512 << 10, "0": 0, "0.0000001": 1} {
+		c, _, err := load(t, "", "MS_LIMITS_INGESTION_RATE_MB="+text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, c.Limits.IngestionRate, text)
+	}
+	for _, text := range []string{"-1", "4MiB", "NaN", "Inf", "1e300", ""} {
+		_, _, err := load(t, "", "MS_LIMITS_INGESTION_RATE_MB="+text)
+		require.ErrorContains(t, err, "a number of MiB of at least 0 is expected, without a unit", text)
+	}
 }
 
 func TestEnvironmentStandsAboveTheFile(t *testing.T) {

@@ -35,7 +35,7 @@ type key struct {
 	origin   Origin
 	secret   bool // from the environment or a file that it names only, and shown redacted
 
-	set  func(v any) error     // v is a string, int64, bool or []string
+	set  func(v any) error     // v is a string, int64, float64, bool or []string
 	read func(text string) any // turns a variable's text into what set takes
 	show func() string         // the value in TOML
 }
@@ -151,6 +151,32 @@ func (d *declarer) size(field *int64, name string, byDefault int64, doc string) 
 		},
 		read: func(text string) any { return text },
 		show: func() string { return showSize(*field) },
+	})
+}
+
+// mebibytes declares a number of bytes that is written in MiB without a unit, as Loki's keys ending in _mb are: 4, 0.5.
+func (d *declarer) mebibytes(field *int64, name string, byDefault int64, doc string) {
+	*field = byDefault
+	d.add(name, doc, key{
+		kind: "number of MiB",
+		set: func(v any) error {
+			f, ok := v.(float64)
+			if n, isInt := v.(int64); isInt {
+				f, ok = float64(n), true
+			}
+			if !ok || !(f >= 0 && f <= math.MaxInt32) {
+				return errors.New("a number of MiB of at least 0 is expected, without a unit")
+			}
+			*field = int64(math.Ceil(f * float64(mib)))
+			return nil
+		},
+		read: func(text string) any {
+			if f, err := strconv.ParseFloat(text, 64); err == nil {
+				return f
+			}
+			return text
+		},
+		show: func() string { return strconv.FormatFloat(float64(*field)/float64(mib), 'f', -1, 64) },
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire"
@@ -25,16 +26,18 @@ type Limits struct {
 	MaxBodyBytes        int64         // inflated, of bodies that must be whole; default 64 MiB
 	MaxLineSize         int           // bytes of one row's wire form; default 1 MiB
 	MaxColumns          int           // columns of a batch; default 1000
+	Rate                quota.Rate    // of an org's inflated bytes at this process; none by default
 	CreationGracePeriod time.Duration // how far a row may lie in the future; 0 = no limit
 	RejectOldSamples    time.Duration // how old a row may be; 0 = no limit
 }
 
 // Front takes client writes.
 type Front struct {
-	writer    Writer
-	limits    Limits
-	clock     clock.Clock
-	discarded *prometheus.CounterVec
+	writer   Writer
+	limits   Limits
+	clock    clock.Clock
+	rate     *quota.Bytes
+	discards *discards
 }
 
 // NewFront returns a Front that writes to w. A nil registerer leaves the metrics unregistered.
@@ -42,16 +45,10 @@ func NewFront(w Writer, limits Limits, c clock.Clock, reg prometheus.Registerer)
 	if limits.MaxBodyBytes <= 0 {
 		limits.MaxBodyBytes = wire.DefaultMaxBodyBytes
 	}
-	f := &Front{writer: w, limits: limits, clock: c, discarded: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "millstream_discarded_rows_total", Help: "Rows refused, by reason.",
-	}, []string{"reason"})}
-	for _, cause := range wire.Causes() {
-		f.discarded.WithLabelValues(cause.String())
+	return &Front{
+		writer: w, limits: limits, clock: c, discards: newDiscards(reg),
+		rate: quota.NewBytes(c, func(tenant.ID) quota.Rate { return limits.Rate }),
 	}
-	if reg != nil {
-		reg.MustRegister(f.discarded)
-	}
-	return f
 }
 
 // Target is the stream that a request writes to. An empty Database is signal.DefaultDatabase.
@@ -106,7 +103,8 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 		return wire.Result{}, err
 	}
 	defer r.Close()
-	return f.run(ctx, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(r, stream, f.options(), emit) })
+	plain := f.metered(t.Org, r)
+	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(plain, stream, f.options(), emit) })
 }
 
 // OTLP writes an export request of one signal. The target's Stream may be empty: logs and traces then go to their default stream.
@@ -129,7 +127,10 @@ func (f *Front) OTLP(ctx context.Context, t Target, body []byte, enc otlp.Encodi
 	if t.Signal == signal.Metrics {
 		stream.Name = ""
 	}
-	return f.run(ctx, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(), stream, emit) })
+	if err := f.admit(t.Org, len(body)); err != nil {
+		return wire.Result{}, err
+	}
+	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(), stream, emit) })
 }
 
 func orDefault(name, fallback string) string {
@@ -140,13 +141,13 @@ func orDefault(name, fallback string) string {
 }
 
 // run decodes with a pipeline and corrects the result by what was really written.
-func (f *Front) run(ctx context.Context, decode func(wire.Emit) (wire.Result, error)) (wire.Result, error) {
+func (f *Front) run(ctx context.Context, org tenant.ID, decode func(wire.Emit) (wire.Result, error)) (wire.Result, error) {
 	p := &pipeline{ctx: ctx, writer: f.writer}
 	result, err := decode(p.emit)
 	if waitErr := p.wait(); err == nil {
 		err = waitErr
 	}
-	f.count(result)
+	f.discards.countRows(org, result)
 	if err == nil {
 		return result, nil
 	}
@@ -155,14 +156,6 @@ func (f *Front) run(ctx context.Context, decode func(wire.Emit) (wire.Result, er
 		return result, err
 	}
 	return result, &PartialError{Stored: p.stored, Settled: p.settled, Err: err}
-}
-
-func (f *Front) count(r wire.Result) {
-	for cause, n := range r.Causes {
-		if n > 0 {
-			f.discarded.WithLabelValues(wire.Cause(cause).String()).Add(float64(n))
-		}
-	}
 }
 
 // PartialError is a request that ended early with some of its rows stored. It has its cause's kind, and its message tells what is
@@ -201,11 +194,15 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 		return esbulk.Response{}, err
 	}
 	defer r.Close()
+	body, err = f.whole(t.Org, r)
+	if err != nil {
+		return esbulk.Response{}, err
+	}
 	req := esbulk.Request{Org: t.Org, Database: stream.Database, Index: t.Stream, NewID: func() string { return ulid.Make().String() }}
-	response, err := esbulk.Decode(r, req, f.options(), func(b *signal.Batch) error {
+	response, err := esbulk.Decode(body, req, f.options(), func(b *signal.Batch) error {
 		defer b.Release()
 		return f.writer.Write(ctx, b)
 	})
-	f.count(response.Result)
+	f.discards.countRows(t.Org, response.Result)
 	return response, err
 }

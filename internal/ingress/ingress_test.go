@@ -17,13 +17,18 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
+	"github.com/millstream/millstream/internal/wire/otlp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -185,6 +190,103 @@ func TestRefusalTellsWhatIsStored(t *testing.T) {
 			require.Contains(t, fault.Message(err), fmt.Sprintf("%d rows are stored", w.rows))
 			require.Contains(t, fault.Message(err), "the disk is full")
 		}
+	}
+}
+
+// limited returns a Front with a rate of 10 kB/s and a burst of 20 kB for each org, and its clock and metrics.
+func limited(w ingress.Writer) (*ingress.Front, *clock.Fake, *prometheus.Registry) {
+	c, reg := clock.NewFake(time.Unix(1_741_600_800, 0)), prometheus.NewRegistry()
+	return ingress.NewFront(w, ingress.Limits{Rate: quota.Rate{PerSecond: 10_000, Burst: 20_000}}, c, reg), c, reg
+}
+
+// padded are n JSON lines of 100 bytes each.
+func padded(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"n\":%-93d}\n", i)
+	}
+	return b.String()
+}
+
+// TestRateOfBytes sends each protocol's requests over the rate: nothing is decoded then, and they are refused whole.
+func TestRateOfBytes(t *testing.T) {
+	t.Parallel()
+	bulk := strings.Repeat("{\"create\":{\"_index\":\"i\"}}\n{\"n\":1}\n", 300)
+	for name, send := range map[string]func(f *ingress.Front, org tenant.ID) (int, error){
+		"json": func(f *ingress.Front, org tenant.ID) (int, error) {
+			res, err := f.JSON(t.Context(), ingress.Target{Org: org, Signal: signal.Logs, Stream: "s"}, strings.NewReader(padded(120)), "")
+			return res.Accepted, err
+		},
+		"bulk": func(f *ingress.Front, org tenant.ID) (int, error) {
+			res, err := f.Bulk(t.Context(), ingress.Target{Org: org}, strings.NewReader(bulk), "")
+			return res.Result.Accepted, err
+		},
+		"loki": func(f *ingress.Front, org tenant.ID) (int, error) {
+			body := `{"streams":[{"stream":{"a":"b"},"values":[["1741600800000000000","` + strings.Repeat("x", 12_000) + `"]]}]}`
+			res, err := f.Loki(t.Context(), ingress.Target{Org: org}, "application/json", "", strings.NewReader(body))
+			return res.Accepted, err
+		},
+		"otlp": func(f *ingress.Front, org tenant.ID) (int, error) {
+			body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"` + strings.Repeat("x", 12_000) + `"}}]}]}]}`
+			res, err := f.OTLP(t.Context(), ingress.Target{Org: org, Signal: signal.Logs}, []byte(body), otlp.JSON)
+			return res.Accepted, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &writer{}
+			f, c, reg := limited(w)
+			rows, err := send(f, "a")
+			require.NoError(t, err)
+			require.Equal(t, w.rows, rows)
+			_, err = send(f, "a")
+			require.True(t, fault.Is(err, fault.Limited), "%v", err)
+			require.Contains(t, fault.Message(err), "ingestion rate limit exceeded for org a: limit 10000 bytes/s")
+			require.Equal(t, w.rows, rows, "nothing of a refused request is written")
+			_, err = send(f, "b")
+			require.NoError(t, err, "orgs share nothing")
+			c.Advance(fault.RetryAfter(err) + 2*time.Second)
+			_, err = send(f, "a")
+			require.NoError(t, err)
+
+			count, err := testutil.GatherAndCount(reg, "millstream_discarded_bytes_total")
+			require.NoError(t, err)
+			require.Equal(t, 1, count)
+		})
+	}
+}
+
+func TestAboveTheBurst(t *testing.T) {
+	t.Parallel()
+	f, _, _ := limited(&writer{})
+	_, err := f.OTLP(t.Context(), ingress.Target{Org: "a", Signal: signal.Logs}, []byte(padded(201)), otlp.JSON)
+	require.True(t, fault.Is(err, fault.TooLarge))
+	require.Contains(t, fault.Message(err), "limits.ingestion_burst_size_mb")
+	_, err = f.Bulk(t.Context(), ingress.Target{Org: "a"}, strings.NewReader(padded(201)), "")
+	require.True(t, fault.Is(err, fault.TooLarge))
+}
+
+// TestStreamOverTheRate sends more JSON lines than the burst: what the rate let pass is stored and told, no line is stored in part.
+func TestStreamOverTheRate(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"lines": padded(450),
+		"array": "[" + strings.ReplaceAll(strings.TrimSpace(padded(450)), "\n", ",") + "]",
+	} {
+		w := &writer{}
+		f, c, _ := limited(w)
+		result, err := f.JSON(t.Context(), target(), strings.NewReader(body), "")
+		require.True(t, fault.Is(err, fault.Limited), "%s: %v", name, err)
+		require.Equal(t, 2*time.Second, fault.RetryAfter(err), name)
+		require.InDelta(t, 200, w.rows, 1, name)
+		require.Equal(t, w.rows, result.Accepted, name)
+		require.Equal(t, w.rows, result.Settled, name)
+		require.Contains(t, fault.Message(err), fmt.Sprintf("%d rows are stored", w.rows), name)
+
+		c.Advance(2 * time.Second)
+		rest := padded(450)[200*100:]
+		_, err = f.JSON(t.Context(), target(), strings.NewReader(rest[:100*100]), "")
+		require.NoError(t, err, name)
 	}
 }
 

@@ -32,8 +32,11 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 	if err != nil {
 		return promwrite.Result{}, err
 	}
+	if err := f.admit(t.Org, len(data)); err != nil {
+		return promwrite.Result{}, err
+	}
 	var result promwrite.Result
-	result.Result, err = f.run(ctx, func(emit wire.Emit) (wire.Result, error) {
+	result.Result, err = f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) {
 		var err error
 		result, err = promwrite.Decode(data, version, stream, f.options(), emit)
 		return result.Result, err
@@ -53,6 +56,6 @@ func RemoteWriteVersion(contentType string) (promwrite.Version, error) {
 			return promwrite.V2, nil
 		}
 	}
-	return 0, fault.New(fault.Unsupported, "content type %.128q is not read here (application/x-protobuf is, with proto=prometheus.WriteRequest "+
-		"or io.prometheus.write.v2.Request)", contentType)
+	return 0, fault.New(fault.Unsupported, "content type %.128q is not read here (application/x-protobuf is, with "+
+		"proto=prometheus.WriteRequest or io.prometheus.write.v2.Request)", contentType)
 }

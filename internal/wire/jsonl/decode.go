@@ -17,7 +17,8 @@ import (
 //
 // Rows that cannot be stored are listed in the result and do no harm to others. An error means that the body was not read to its
 // end: rows from Result.Settled on are not stored. It is emit's own error, the reader's (of kind Invalid if it had none), TooLarge
-// for an array above Options.MaxBodyBytes or Invalid for a broken array.
+// for an array above Options.MaxBodyBytes or Invalid for a broken array. When the reader stops with fault.Limited, because what follows
+// is above a rate, the rows before are emitted first.
 func Decode(r io.Reader, stream signal.Stream, opts wire.Options, emit wire.Emit) (wire.Result, error) {
 	d := newDecoder(r, stream, opts, emit)
 	err := d.run()
@@ -63,11 +64,8 @@ func (d *decoder) run() error {
 func (d *decoder) jsonLines() error {
 	for {
 		line, err := d.body.NextLine()
-		if errors.Is(err, io.EOF) {
-			return d.chunk.Flush(d.rows)
-		}
 		if err != nil {
-			return err
+			return d.ended(err)
 		}
 		if d.rows == 0 && string(bytes.TrimSpace(line.Text)) == "{" {
 			d.body.Unread() // the first object is spread over lines, as people write it
@@ -110,7 +108,7 @@ func (d *decoder) elements(e *wire.Elements) error {
 	for {
 		element, err := e.Next()
 		if errors.Is(err, io.EOF) {
-			return d.chunk.Flush(d.rows)
+			return d.ended(err)
 		}
 		if err != nil {
 			return d.stopped(err)
@@ -133,8 +131,22 @@ func (d *decoder) elements(e *wire.Elements) error {
 	}
 }
 
+// ended emits the last rows where the body ends, or stops for a rate, and returns what remains of the error.
+func (d *decoder) ended(err error) error {
+	whole := errors.Is(err, io.EOF)
+	if whole || fault.Is(err, fault.Limited) {
+		if flushErr := d.chunk.Flush(d.rows); whole || flushErr != nil {
+			return flushErr
+		}
+	}
+	return err
+}
+
 // stopped adds to an error of the body how much of it is stored.
 func (d *decoder) stopped(err error) error {
+	if fault.Is(err, fault.Limited) {
+		return d.ended(err)
+	}
 	if d.result.Accepted == 0 {
 		return err
 	}
