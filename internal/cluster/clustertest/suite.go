@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"Drains", drainCases()},
 		{"Leases", leaseCases()},
 		{"Races", raceCases()},
+		{"Random", randomCases()},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
