@@ -1,6 +1,8 @@
 package promwrite
 
 import (
+	"math"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -40,6 +42,7 @@ type histogramReader struct {
 	text                []byte // the stored form
 	refused             error  // why it cannot be stored
 
+	version Version
 	isFloat bool
 	integer histogram.Histogram
 	float   histogram.FloatHistogram
@@ -47,8 +50,8 @@ type histogramReader struct {
 }
 
 // read reads a message and fills in text or refused. The error is that of a body which is not of the protocol's form.
-func (h *histogramReader) read(message []byte, startMillis int64) error {
-	*h = histogramReader{text: h.text[:0], words: h.words, startMillis: startMillis}
+func (h *histogramReader) read(message []byte, version Version, startMillis int64) error {
+	*h = histogramReader{text: h.text[:0], words: h.words, version: version, startMillis: startMillis}
 	for len(message) > 0 {
 		f, rest, err := next(message)
 		if err != nil {
@@ -67,19 +70,22 @@ func (h *histogramReader) field(f *field) (err error) {
 	n, x := &h.integer, &h.float
 	switch f.id {
 	case histogramCountInt:
-		n.Count = f.num
+		err = f.unsigned(&n.Count)
+		h.isFloat = false // of a oneof the last counts
 	case histogramCountFloat:
-		h.isFloat, x.Count = true, f.float()
+		h.isFloat = true
+		err = f.double(&x.Count)
 	case histogramSum:
-		n.Sum = f.float()
+		err = f.double(&n.Sum)
 	case histogramSchema:
-		n.Schema = int32(protowire.DecodeZigZag(f.num))
+		n.Schema = int32(protowire.DecodeZigZag(f.num & math.MaxUint32))
+		err = f.want(protowire.VarintType)
 	case histogramZeroThreshold:
-		n.ZeroThreshold = f.float()
+		err = f.double(&n.ZeroThreshold)
 	case histogramZeroCountInt:
-		n.ZeroCount = f.num
+		err = f.unsigned(&n.ZeroCount)
 	case histogramZeroCountFloat:
-		x.ZeroCount = f.float()
+		err = f.double(&x.ZeroCount)
 	case histogramNegativeSpans:
 		n.NegativeSpans, err = appendSpan(n.NegativeSpans, f)
 	case histogramPositiveSpans:
@@ -94,12 +100,15 @@ func (h *histogramReader) field(f *field) (err error) {
 		x.PositiveBuckets, err = f.appendFloats(x.PositiveBuckets)
 	case histogramResetHint:
 		n.CounterResetHint = histogram.CounterResetHint(min(f.num, uint64(histogram.GaugeType)))
+		err = f.want(protowire.VarintType)
 	case histogramTime:
-		h.millis = int64(f.num)
+		err = f.varint(&h.millis)
 	case histogramCustomValues:
 		n.CustomValues, err = f.appendFloats(n.CustomValues)
 	case histogramStart:
-		h.startMillis = int64(f.num)
+		if h.version == V2 {
+			err = f.varint(&h.startMillis)
+		}
 	}
 	return err
 }
@@ -117,9 +126,14 @@ func appendSpan(dst []histogram.Span, f *field) ([]histogram.Span, error) {
 		message = rest
 		switch f.id {
 		case spanOffset:
-			s.Offset = int32(protowire.DecodeZigZag(f.num))
+			s.Offset = int32(protowire.DecodeZigZag(f.num & math.MaxUint32))
+			err = f.want(protowire.VarintType)
 		case spanLength:
 			s.Length = uint32(f.num)
+			err = f.want(protowire.VarintType)
+		}
+		if err != nil {
+			return dst, err
 		}
 	}
 	return append(dst, s), nil

@@ -17,7 +17,29 @@ type field struct {
 	raw []byte
 }
 
-func (f *field) float() float64 { return math.Float64frombits(f.num) }
+// double puts the value of a double into dst.
+func (f *field) double(dst *float64) error {
+	*dst = math.Float64frombits(f.num)
+	return f.want(protowire.Fixed64Type)
+}
+
+// varint puts the value of an int64 or uint64 into dst.
+func (f *field) varint(dst *int64) error {
+	*dst = int64(f.num)
+	return f.want(protowire.VarintType)
+}
+
+// unsigned puts the value of a uint64 or an enum into dst.
+func (f *field) unsigned(dst *uint64) error {
+	*dst = f.num
+	return f.want(protowire.VarintType)
+}
+
+// bytes puts the value of a string or message into dst.
+func (f *field) bytes(dst *[]byte) error {
+	*dst = f.raw
+	return f.want(protowire.BytesType)
+}
 
 // next takes the first field off a message. Groups, which no message has, are refused.
 func next(message []byte) (f field, rest []byte, err error) {
@@ -62,7 +84,7 @@ func (f *field) want(typ protowire.Type) error {
 // appendFloats appends the values of a repeated double, packed or not.
 func (f *field) appendFloats(dst []float64) ([]float64, error) {
 	if f.typ == protowire.Fixed64Type {
-		return append(dst, f.float()), nil
+		return append(dst, math.Float64frombits(f.num)), nil
 	}
 	if err := f.want(protowire.BytesType); err != nil {
 		return dst, err

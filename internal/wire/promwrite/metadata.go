@@ -39,6 +39,7 @@ func (w *writer) addMetadata(m metadata) error {
 	}
 	if m.kind < uint64(len(kinds)) {
 		s.Kind = kinds[m.kind]
+		s.Monotonic = s.Kind == signal.MetricCounter
 	}
 	if s.Kind == "" {
 		s.Kind = signal.MetricUntyped

@@ -89,9 +89,12 @@ func (d *decoderV1) label(f *field, add func(name, value []byte)) error {
 		message = rest
 		switch f.id {
 		case v1LabelName:
-			name = f.raw
+			err = f.bytes(&name)
 		case v1LabelValue:
-			value = f.raw
+			err = f.bytes(&value)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	add(name, value)
@@ -116,9 +119,9 @@ func (d *decoderV1) exemplar(message []byte, e *exemplar) error {
 		case exemplarLabels:
 			err = d.label(&f, e.addLabel)
 		case exemplarValue:
-			e.value = f.float()
+			err = f.double(&e.value)
 		case exemplarTime:
-			e.millis = int64(f.num)
+			err = f.varint(&e.millis)
 		}
 		if err != nil {
 			return err
@@ -140,13 +143,16 @@ func (d *decoderV1) metadata(f *field) error {
 		message = rest
 		switch f.id {
 		case v1MetadataType:
-			m.kind = f.num
+			err = f.unsigned(&m.kind)
 		case v1MetadataName:
-			m.name = f.raw
+			err = f.bytes(&m.name)
 		case v1MetadataHelp:
-			m.help = f.raw
+			err = f.bytes(&m.help)
 		case v1MetadataUnit:
-			m.unit = f.raw
+			err = f.bytes(&m.unit)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return d.w.addMetadata(m)

@@ -86,10 +86,9 @@ func (d *decoderV2) series(f *field) error {
 		case v2SeriesExemplar:
 			err = s.keep(&s.exemplars, &f)
 		case v2SeriesMetadata:
-			err = f.want(protowire.BytesType)
-			meta = f.raw
+			err = f.bytes(&meta)
 		case v2SeriesCreated:
-			s.startMillis = int64(f.num)
+			err = f.varint(&s.startMillis)
 		}
 		if err != nil {
 			return err
@@ -143,9 +142,9 @@ func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
 		case exemplarLabels:
 			d.refs, err = f.appendVarints(d.refs)
 		case exemplarValue:
-			e.value = f.float()
+			err = f.double(&e.value)
 		case exemplarTime:
-			e.millis = int64(f.num)
+			err = f.varint(&e.millis)
 		}
 		if err != nil {
 			return err
@@ -164,14 +163,20 @@ func (d *decoderV2) metadata(s *series, message []byte) error {
 			return err
 		}
 		message = rest
+		var ref uint64
 		var bad error
 		switch f.id {
 		case v2MetadataType:
-			m.kind = f.num
+			err = f.unsigned(&m.kind)
 		case v2MetadataHelp:
-			m.help, bad = d.symbol(f.num)
+			err = f.unsigned(&ref)
+			m.help, bad = d.symbol(ref)
 		case v2MetadataUnit:
-			m.unit, bad = d.symbol(f.num)
+			err = f.unsigned(&ref)
+			m.unit, bad = d.symbol(ref)
+		}
+		if err != nil {
+			return err
 		}
 		s.fail(bad)
 	}

@@ -9,11 +9,12 @@ import (
 
 // writer turns series into rows.
 type writer struct {
-	opts   wire.Options
-	window wire.Window
-	chunk  *wire.Chunk
-	result Result
-	rows   int // samples and histograms so far, refused ones included
+	opts    wire.Options
+	version Version
+	window  wire.Window
+	chunk   *wire.Chunk
+	result  Result
+	rows    int // samples and histograms so far, refused ones included
 
 	series    series
 	exemplar  exemplar
@@ -24,8 +25,8 @@ type writer struct {
 	described map[string]bool // metrics whose metadata the request has told
 }
 
-func newWriter(stream signal.Stream, opts wire.Options, emit wire.Emit) *writer {
-	w := &writer{opts: opts, window: opts.Window()}
+func newWriter(version Version, stream signal.Stream, opts wire.Options, emit wire.Emit) *writer {
+	w := &writer{version: version, opts: opts, window: opts.Window()}
 	w.chunk = wire.NewChunk(stream, emit, &w.result.Result)
 	w.builder = signal.NewMetricBuilder(w.chunk.Builder)
 	return w
@@ -101,11 +102,16 @@ func (w *writer) sample(message []byte, last bool) error {
 		message = rest
 		switch f.id {
 		case sampleValue:
-			value = f.float()
+			err = f.double(&value)
 		case sampleTime:
-			millis = int64(f.num)
+			err = f.varint(&millis)
 		case sampleStart:
-			start = int64(f.num)
+			if w.version == V2 {
+				err = f.varint(&start)
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	ok, err := w.beginRow(millis, start, last)
@@ -121,7 +127,7 @@ func (w *writer) sample(message []byte, last bool) error {
 
 func (w *writer) histogramRow(message []byte, last bool) error {
 	h := &w.histogram
-	if err := h.read(message, w.series.startMillis); err != nil {
+	if err := h.read(message, w.version, w.series.startMillis); err != nil {
 		return err
 	}
 	if h.refused != nil {
