@@ -38,6 +38,7 @@ type Front struct {
 	clock    clock.Clock
 	rate     *quota.Bytes
 	discards *discards
+	bodies   pieces
 }
 
 // NewFront returns a Front that writes to w. A nil registerer leaves the metrics unregistered.
@@ -87,7 +88,7 @@ func (f *Front) ReadAll(body io.Reader, encoding string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(r)
+	data, err := f.bodies.readAll(r)
 	return data, errors.Join(err, r.Close())
 }
 

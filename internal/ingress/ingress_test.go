@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -107,6 +108,27 @@ func TestInflateBombs(t *testing.T) {
 		_, err := inflate(body, encoding, 1<<20)
 		require.True(t, fault.Is(err, fault.TooLarge), encoding)
 	}
+}
+
+// TestReadAll reads bodies around the size of the pieces that they are read in, one after the other in the same memory.
+func TestReadAll(t *testing.T) {
+	t.Parallel()
+	f := ingress.NewFront(&writer{}, ingress.Limits{MaxBodyBytes: 1 << 20}, clock.System{}, nil)
+	for _, size := range []int{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1 << 20} {
+		data := bytes.Repeat([]byte{byte(size), 1, 2}, size/3+1)[:size]
+		got, err := f.ReadAll(bytes.NewReader(data), "")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(data, got), size)
+		require.Equal(t, len(got), cap(got), "no memory is held beyond the body")
+		_, err = f.ReadAll(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(io.ErrClosedPipe)), "")
+		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	}
+	_, err := f.ReadAll(bytes.NewReader(make([]byte, 1<<20+1)), "")
+	require.True(t, fault.Is(err, fault.TooLarge))
+	_, err = f.ReadAll(io.MultiReader(strings.NewReader("x"), iotest.ErrReader(io.ErrUnexpectedEOF)), "gzip")
+	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	_, err = f.ReadAll(io.MultiReader(strings.NewReader("x"), iotest.ErrReader(io.ErrUnexpectedEOF)), "")
+	require.True(t, fault.Is(err, fault.Invalid), "a body that was cut short is no body: %v", err)
 }
 
 func TestAuthenticator(t *testing.T) {

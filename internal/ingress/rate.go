@@ -24,7 +24,7 @@ func (f *Front) whole(org tenant.ID, r io.Reader) (io.Reader, error) {
 	if !f.rate.Limited(org) {
 		return r, nil
 	}
-	data, err := io.ReadAll(r)
+	data, err := f.bodies.readAll(r)
 	if err != nil {
 		return nil, err
 	}

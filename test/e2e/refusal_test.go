@@ -1,0 +1,235 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/millstream/millstream/internal/testkit/mstest"
+)
+
+// refusal is how an export request was answered; the zero value means that it was taken.
+type refusal struct {
+	http       int // status; 0 over gRPC
+	code       codes.Code
+	message    string
+	retryAfter time.Duration // of Retry-After; 0 over gRPC
+	retryInfo  time.Duration
+}
+
+// transports are the three ways of OTLP: each sends a request for the org and reads the answer in the encoding of the request.
+func (s store) transports(t *testing.T) map[string]func(org string, r plogotlp.ExportRequest) refusal {
+	t.Helper()
+	conn, err := grpc.NewClient(s.OTLPGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	post := func(org, media string, body []byte, decode func([]byte, proto.Message) error) refusal {
+		res := s.Server.Client(org).Post(t, "/v1/logs", string(body), "Content-Type", media)
+		require.Equal(t, media, res.Header.Get("Content-Type"))
+		if res.Status == http.StatusOK {
+			return refusal{}
+		}
+		var st status.Status
+		require.NoError(t, decode(res.Body, &st), "%q", res.Body)
+		r := refused(t, &st)
+		r.http = res.Status
+		seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		require.NoError(t, err, "Retry-After is a whole number")
+		r.retryAfter = time.Duration(seconds) * time.Second
+		return r
+	}
+	return map[string]func(string, plogotlp.ExportRequest) refusal{
+		"protobuf": func(org string, r plogotlp.ExportRequest) refusal {
+			body, err := r.MarshalProto()
+			require.NoError(t, err)
+			return post(org, protobuf, body, proto.Unmarshal)
+		},
+		"json": func(org string, r plogotlp.ExportRequest) refusal {
+			body, err := r.MarshalJSON()
+			require.NoError(t, err)
+			return post(org, "application/json", body, protojson.Unmarshal)
+		},
+		"grpc": func(org string, r plogotlp.ExportRequest) refusal {
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "x-scope-orgid", org)
+			_, err := plogotlp.NewGRPCClient(conn).Export(ctx, r)
+			if err == nil {
+				return refusal{}
+			}
+			return refused(t, grpcstatus.Convert(err).Proto())
+		},
+	}
+}
+
+func refused(t *testing.T, st *status.Status) refusal {
+	t.Helper()
+	r := refusal{code: codes.Code(st.GetCode()), message: st.GetMessage()}
+	for _, detail := range st.GetDetails() {
+		var info errdetails.RetryInfo
+		if detail.UnmarshalTo(&info) == nil {
+			r.retryInfo = info.GetRetryDelay().AsDuration()
+		}
+	}
+	return r
+}
+
+// logsOf is a request with n bytes of text that no codec makes small.
+func logsOf(n int) plogotlp.ExportRequest {
+	logs := plog.NewLogs()
+	records := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
+	random := rand.NewChaCha8([32]byte{})
+	text := make([]byte, min(n, 100<<10))
+	for left := n; left > 0; left -= len(text) {
+		_, _ = random.Read(text)
+		for i := range text {
+			text[i] = 'a' + text[i]%26
+		}
+		records.AppendEmpty().Body().SetStr(string(text))
+	}
+	return plogotlp.NewExportRequestFromLogs(logs)
+}
+
+// A sender over its org's rate gets 429 or RESOURCE_EXHAUSTED with the time after which the same request passes; other orgs get
+// nothing of it. One that can never pass is told so.
+func TestCase_O04_OverRate(t *testing.T) {
+	t.Parallel()
+	s := start(t, "MS_LIMITS_INGESTION_RATE_MB", "0.05", "MS_LIMITS_INGESTION_BURST_SIZE_MB", "0.1")
+	const burst = 104858 // 0.1 MiB, rounded up
+	for name, send := range s.transports(t) {
+		org := "org-" + name
+		require.Zero(t, send(org, logsOf(80<<10)), name)
+		r := send(org, logsOf(80<<10))
+		require.Equal(t, codes.ResourceExhausted, r.code, "%s: %+v", name, r)
+		require.Contains(t, r.message, "ingestion rate limit exceeded for org "+org+": limit 52429 bytes/s", name)
+		require.Positive(t, r.retryInfo, name)
+		require.LessOrEqual(t, r.retryInfo, 3*time.Second, name)
+		if r.http != 0 {
+			require.Equal(t, http.StatusTooManyRequests, r.http, name)
+			require.GreaterOrEqual(t, r.retryAfter, r.retryInfo, name)
+			require.Less(t, r.retryAfter-r.retryInfo, time.Second, name)
+		}
+		require.Zero(t, send(org+"-neighbour", logsOf(80<<10)), name)
+		require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
+			if again := send(org, logsOf(80<<10)); again != (refusal{}) {
+				return fmt.Errorf("%+v", again)
+			}
+			return nil
+		}), "%s passes after a while", name)
+		rows := s.Server.Client(org).Query(t, "SELECT count(*) FROM otel_logs")
+		require.Equal(t, "2", text(rows[0][0]), "%s: a refused request leaves nothing", name)
+		require.Positive(t, s.metric(t, `millstream_discarded_bytes_total{org="`+org+`",reason="rate_limited"}`))
+	}
+	never, err := logsOf(2 * burst).MarshalProto()
+	require.NoError(t, err)
+	res := s.Post(t, "/v1/logs", string(never), "Content-Type", protobuf)
+	require.Equal(t, http.StatusRequestEntityTooLarge, res.Status)
+	require.Empty(t, res.Header.Get("Retry-After"))
+	var st status.Status
+	require.NoError(t, proto.Unmarshal(res.Body, &st))
+	require.Contains(t, st.GetMessage(), "ingestion_burst_size_mb")
+}
+
+// diskVariable tells the test binary that it runs in a mount namespace of its own, where the folder is a small file system.
+const diskVariable = "MILLSTREAM_E2E_DISK"
+
+// A log that cannot grow refuses with 503 or UNAVAILABLE until there is room again.
+func TestCase_O04_LogFull(t *testing.T) {
+	t.Parallel()
+	if dir := os.Getenv(diskVariable); dir != "" {
+		logFull(t, dir)
+		return
+	}
+	if err := exec.CommandContext(t.Context(), "unshare", "-Urm", "true").Run(); err != nil {
+		t.Skip("no unprivileged mount namespace here; internal/wal covers a full disk with its fault file system")
+	}
+	program, err := mstest.Program()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := fmt.Sprintf("mount -t tmpfs -o size=64m none %q && exec %q -test.run '^TestCase_O04_LogFull$' -test.v", dir, os.Args[0])
+	cmd := exec.CommandContext(t.Context(), "unshare", "-Urm", "sh", "-c", script)
+	cmd.Env = append(os.Environ(), diskVariable+"="+dir, mstest.EnvProgram+"="+program)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func logFull(t *testing.T, dir string) {
+	t.Helper()
+	env := map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": lazily}
+	server := mstest.Start(t, mstest.Config{DataDir: filepath.Join(dir, "data"), Env: env})
+	s := store{Server: server, Client: server.Client("t1")}
+	transports := s.transports(t)
+	taken := 0
+	for name, send := range transports {
+		require.Zero(t, send("t1", logsOf(1000)), name)
+		taken++
+	}
+	filler := filepath.Join(dir, "filler")
+	fill(t, filler)
+	var r refusal
+	for r == (refusal{}) { // what room the log had is used up first
+		if r = transports["grpc"]("t1", logsOf(mib)); r == (refusal{}) {
+			taken += 11 // records of a request of that size
+		}
+	}
+	for name, send := range transports {
+		r := send("t1", logsOf(mib))
+		require.Equal(t, codes.Unavailable, r.code, "%s: %+v", name, r)
+		require.NotEmpty(t, r.message, name)
+		require.Positive(t, r.retryInfo, name)
+		if r.http != 0 {
+			require.Equal(t, http.StatusServiceUnavailable, r.http, name)
+			require.Positive(t, r.retryAfter, name)
+		}
+	}
+	require.NoError(t, os.Remove(filler))
+	for name, send := range transports {
+		require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
+			if again := send("t1", logsOf(1000)); again != (refusal{}) {
+				return fmt.Errorf("%+v", again)
+			}
+			return nil
+		}), "%s passes once there is room", name)
+		taken++
+	}
+	require.Equal(t, strconv.Itoa(taken), s.one(t, "SELECT count(*) FROM otel_logs"), "what was refused is not there, what was taken is")
+}
+
+// fill writes a file until the file system has no room.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close() //nolint:errcheck // it is full
+	block := make([]byte, 64<<10)
+	for len(block) > 0 {
+		_, err := f.Write(block)
+		switch {
+		case errors.Is(err, syscall.ENOSPC), errors.Is(err, io.ErrShortWrite):
+			block = block[:len(block)/2]
+		default:
+			require.NoError(t, err)
+		}
+	}
+}
