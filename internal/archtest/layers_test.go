@@ -21,7 +21,7 @@ type layer struct {
 var layers = []layer{
 	{
 		name:     "values",
-		packages: []string{"internal/fault", "internal/clock", "internal/words", "internal/tenant", "internal/signal"},
+		packages: []string{"internal/fault", "internal/clock", "internal/words", "internal/tenant", "internal/signal", "internal/cluster/slot"},
 		why:      "values know no I/O",
 	},
 	{
@@ -126,6 +126,7 @@ var restricted = []struct {
 	{"C", []string{"internal/duck"}, true, "internal/duck is the only cgo"},
 	{"internal/catalog/postgres", []string{"internal/app"}, false, "others take catalog's contract"},
 	{"internal/catalog/sqlite", []string{"internal/app"}, false, "others take catalog's contract"},
+	{"internal/cluster/postgres", []string{"internal/app"}, false, "others take cluster's contract"},
 	{"internal/objstore/cloud", []string{"internal/app"}, false, "others take objstore's contract"},
 	{"internal/objstore/faultstore", nil, false, "faults are for tests"},
 	{"github.com/thanos-io/objstore/", []string{"internal/objstore"}, false, "others take objstore's contract"},

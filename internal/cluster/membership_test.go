@@ -180,6 +180,19 @@ millstream_cluster_view_stale_seconds 0
 	})
 }
 
+func TestARestoredStoreRepeatsNoEpoch(t *testing.T) {
+	bubble(t, func(t *testing.T, store *clustertest.Memory) {
+		a := join(t, store, intakeNode("a", 1))
+		a.SetReady(true)
+		time.Sleep(peerTimeout)
+		epoch := a.Current().Epoch
+		store.Lose()
+		time.Sleep(2 * cacheFor)
+		require.Greater(t, a.Current().Epoch, epoch)
+		require.Equal(t, []string{"a"}, intakes(t, a.Membership))
+	})
+}
+
 // slowStore counts questions and can hold them.
 type slowStore struct {
 	*clustertest.Memory

@@ -94,6 +94,9 @@ func memberCases() []testCase {
 			v, err = f.Store.Observe(f.ctx(), 7)
 			require.NoError(f.t, err)
 			require.Equal(f.t, int64(42), v.Epoch)
+			v, err = f.Store.Observe(f.ctx(), 50) // of a store restored from a backup, where nothing has changed since
+			require.NoError(f.t, err)
+			require.Equal(f.t, int64(51), v.Epoch)
 		}},
 		{"all readers see the same", func(f *fixture) {
 			f.beat(intake("a", 1), node("r", 2, cluster.RoleRouter))

@@ -36,8 +36,8 @@ type Timing struct{ PeerTimeout time.Duration }
 // Gap is how long nobody looks before the database counts as having been away.
 func (t Timing) Gap() time.Duration { return t.PeerTimeout / 3 }
 
-// Touch is the age at which a reader writes ObservedAt again.
-func (t Timing) Touch() time.Duration { return t.PeerTimeout / 10 }
+// Touch is the age at which a reader writes ObservedAt again. A gap is seen by that much too early rather than too late.
+func (t Timing) Touch() time.Duration { return t.PeerTimeout / 15 }
 
 // WriteWithin is how old the rows may be on which a written view is based: a reader that was stopped in between starts over.
 func (t Timing) WriteWithin() time.Duration { return t.PeerTimeout / 5 }

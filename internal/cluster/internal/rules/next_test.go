@@ -25,8 +25,9 @@ type model struct {
 	known  []int64 // epoch of each reader
 	texts  map[int64]string
 
-	unobserved time.Time // when somebody last looked
-	calmSince  time.Time // since when somebody has looked without a gap
+	lookedAt time.Time // when somebody last looked
+	calm     time.Time // since when nobody has left a gap
+	surely   time.Time // since when nobody has left what may be taken for one: the record's time of looking lags by a Touch
 }
 
 func newModel(t *rapid.T) *model {
@@ -34,16 +35,19 @@ func newModel(t *rapid.T) *model {
 	return &model{
 		t: t, timing: rules.Timing{PeerTimeout: 15 * time.Second}, now: start,
 		record: rules.Record{Algo: cluster.Algo, ObservedAt: start, ReachableSince: start},
-		rows:   map[string]rules.Row{}, known: make([]int64, 3), texts: map[int64]string{}, unobserved: start, calmSince: start,
+		rows:   map[string]rules.Row{}, known: make([]int64, 3), texts: map[int64]string{}, lookedAt: start, calm: start, surely: start,
 	}
 }
 
 // observe lets a reader look and checks what must hold of every look.
 func (m *model) observe(reader int) {
-	if m.now.Sub(m.unobserved) > m.timing.Gap() {
-		m.calmSince = m.now
+	if m.now.Sub(m.lookedAt) > m.timing.Gap() {
+		m.calm = m.now
 	}
-	m.unobserved = m.now
+	if m.now.Sub(m.lookedAt) > m.timing.Gap()-m.timing.Touch() {
+		m.surely = m.now
+	}
+	m.lookedAt = m.now
 	var rows []rules.Row
 	for _, r := range m.rows {
 		rows = append(rows, r)
@@ -71,13 +75,17 @@ func (m *model) observe(reader int) {
 // checkLists holds who came and went against the rows.
 func (m *model) checkLists(before, next rules.Record) {
 	old, now := before.View(), next.View()
-	calm := m.now.Sub(m.calmSince) >= m.timing.PeerTimeout
+	after := func(calm time.Time) bool { return m.now.Sub(calm) >= m.timing.PeerTimeout }
 	for _, role := range cluster.Roles() {
 		for _, n := range old.Members[role] {
 			r, exists := m.rows[n.ID]
 			silent := m.now.Sub(r.ReadyAt) > m.timing.PeerTimeout
-			mayGo := !exists || r.ReadyAt.IsZero() || silent && calm || !slices.Contains(r.Node.MemberOf(), role)
-			require.Equal(m.t, !mayGo, now.IsMember(role, n.ID), "%s: member %s of %s", m.now, n.ID, role)
+			gone := !exists || r.ReadyAt.IsZero() || !slices.Contains(r.Node.MemberOf(), role)
+			if now.IsMember(role, n.ID) {
+				require.False(m.t, gone || silent && after(m.surely), "%s: %s stays a member of %s", m.now, n.ID, role)
+			} else {
+				require.True(m.t, gone || silent && after(m.calm), "%s: %s is no longer a member of %s", m.now, n.ID, role)
+			}
 		}
 		for _, n := range now.Members[role] {
 			r := m.rows[n.ID]
