@@ -25,7 +25,7 @@ func (m *Membership) Claim(ctx context.Context, holdsLockOf func(incarnation int
 		case err != nil && !fault.Is(err, fault.Unavailable) && !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("claim node id %s: %w", m.o.Self.ID, err)
 		case err != nil:
-			m.failed(ctx, "node id not claimed yet", err)
+			m.failed(ctx, "claim", err)
 			seen = time.Time{}
 		case seen.IsZero():
 			seen = m.o.Clock.Now()
@@ -62,7 +62,7 @@ func (m *Membership) reclaim(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		m.failed(ctx, "node id not claimed again", err)
+		m.failed(ctx, "claim", err)
 		return nil
 	}
 	switch since := m.supersededSince(); {

@@ -42,11 +42,11 @@ func (m *Membership) leave(ctx context.Context) error {
 // afterLeaving does what a node does instead of a heartbeat once it has been told to leave. The caller has the turn.
 func (m *Membership) afterLeaving(ctx context.Context) (again time.Duration) {
 	if err := m.leave(ctx); err != nil {
-		m.failed(ctx, "row not deleted", err)
+		m.failed(ctx, "leave", err)
 		return m.retryEvery()
 	}
 	if err := m.report(ctx, false); err != nil {
-		m.failed(ctx, "progress of the drain not written", err)
+		m.failed(ctx, "report", err)
 		return m.retryEvery()
 	}
 	return m.o.HeartbeatInterval

@@ -191,7 +191,7 @@ func (m *Membership) beat(ctx context.Context) (again time.Duration, err error) 
 	ctx, cancel := context.WithTimeout(ctx, m.callTimeout())
 	defer cancel()
 	if err := m.takeTurn(ctx); err != nil {
-		return m.retryEvery(), nil //nolint:nilerror // a leave takes long; it is due again
+		return m.retryEvery(), nil // a leave takes long; it is due again
 	}
 	defer m.endTurn()
 	if m.isLeaving() {
@@ -203,7 +203,7 @@ func (m *Membership) beat(ctx context.Context) (again time.Duration, err error) 
 	case errors.Is(err, ErrSuperseded):
 		return m.retryEvery(), m.reclaim(ctx)
 	case err != nil:
-		m.failed(ctx, "heartbeat not written", err)
+		m.failed(ctx, "beat", err)
 		return m.retryEvery(), nil
 	}
 	m.setSuperseded(time.Time{})
@@ -228,15 +228,16 @@ func (m *Membership) sweep(ctx context.Context) {
 	n, err := m.store.Sweep(ctx)
 	m.metrics.called("sweep", err)
 	if err != nil {
-		m.failed(ctx, "rows of silent nodes not swept", err)
+		m.failed(ctx, "sweep", err)
 	} else if n > 0 {
 		m.o.Logger.InfoContext(ctx, "swept rows of silent nodes", "rows", n)
 	}
 }
 
-func (m *Membership) failed(ctx context.Context, what string, err error) {
+// failed logs a call of the store that is tried again.
+func (m *Membership) failed(ctx context.Context, operation string, err error) {
 	if !errors.Is(err, context.Canceled) {
-		m.o.Logger.WarnContext(ctx, what, "error", err)
+		m.o.Logger.WarnContext(ctx, "call of the membership store failed; trying again", "operation", operation, "error", err)
 	}
 }
 

@@ -27,14 +27,14 @@ func drainCases() []testCase {
 			require.Equal(f.t, d.Requested, d.Updated)
 			require.True(f.t, f.asked(intake("a", 1)))
 			require.NoError(f.t, f.Store.Leave(f.ctx(), "a", 1))
-			f.report("a", 1, cluster.Progress{Phase: "flushing", UnflushedRows: 12}, false)
-			d = f.drain("a")
+			f.report(1, cluster.Progress{Phase: "flushing", UnflushedRows: 12}, false)
+			d = f.drain()
 			require.Equal(f.t, cluster.Progress{Phase: "flushing", UnflushedRows: 12}, d.Progress)
 			require.True(f.t, d.Updated.After(d.Requested))
 			require.Zero(f.t, d.Ended)
-			f.report("a", 1, cluster.Progress{Phase: "drained"}, true)
-			f.report("a", 1, cluster.Progress{Phase: "late"}, false)
-			d = f.drain("a")
+			f.report(1, cluster.Progress{Phase: "drained"}, true)
+			f.report(1, cluster.Progress{Phase: "late"}, false)
+			d = f.drain()
 			require.Equal(f.t, cluster.Progress{Phase: "drained"}, d.Progress)
 			require.NotZero(f.t, d.Ended)
 		}},
@@ -43,7 +43,7 @@ func drainCases() []testCase {
 			first, err := f.Store.RequestDrain(f.ctx(), "a")
 			require.NoError(f.t, err)
 			f.Pass(f.moment())
-			f.report("a", 1, cluster.Progress{Phase: "flushing"}, false)
+			f.report(1, cluster.Progress{Phase: "flushing"}, false)
 			require.NoError(f.t, f.Store.Leave(f.ctx(), "a", 1))
 			second, err := f.Store.RequestDrain(f.ctx(), "a")
 			require.NoError(f.t, err)
@@ -56,8 +56,8 @@ func drainCases() []testCase {
 			require.NoError(f.t, err)
 			f.claimed(intake("a", 2), 1)
 			require.False(f.t, f.asked(intake("a", 2)))
-			f.report("a", 2, cluster.Progress{Phase: "none of it"}, true)
-			require.Zero(f.t, f.drain("a").Ended)
+			f.report(2, cluster.Progress{Phase: "none of it"}, true)
+			require.Zero(f.t, f.drain().Ended)
 			d, err := f.Store.RequestDrain(f.ctx(), "a")
 			require.NoError(f.t, err)
 			require.Equal(f.t, int64(2), d.Incarnation)
@@ -67,7 +67,7 @@ func drainCases() []testCase {
 			f.beat(intake("a", 1))
 			_, err := f.Store.RequestDrain(f.ctx(), "a")
 			require.NoError(f.t, err)
-			f.report("a", 1, cluster.Progress{}, true)
+			f.report(1, cluster.Progress{}, true)
 			require.NoError(f.t, f.Store.Leave(f.ctx(), "a", 1))
 			_, err = f.Store.RequestDrain(f.ctx(), "a")
 			require.True(f.t, fault.Is(err, fault.NotFound), err)
@@ -97,17 +97,19 @@ func (f *fixture) asked(n cluster.Node) bool {
 	return drain
 }
 
-func (f *fixture) report(id string, incarnation int64, p cluster.Progress, ended bool) {
+// report is a word of node a about its drain.
+func (f *fixture) report(incarnation int64, p cluster.Progress, ended bool) {
 	f.t.Helper()
 	f.Pass(f.moment())
-	require.NoError(f.t, f.Store.ReportDrain(f.ctx(), id, incarnation, p, ended))
+	require.NoError(f.t, f.Store.ReportDrain(f.ctx(), "a", incarnation, p, ended))
 }
 
-func (f *fixture) drain(id string) cluster.Drain {
+// drain returns the drain of node a, the only one.
+func (f *fixture) drain() cluster.Drain {
 	f.t.Helper()
 	all, err := f.Store.Drains(f.ctx())
 	require.NoError(f.t, err)
 	require.Len(f.t, all, 1)
-	require.Equal(f.t, id, all[0].Node)
+	require.Equal(f.t, "a", all[0].Node)
 	return all[0]
 }

@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +30,7 @@ func raceCases() []testCase {
 		{"one of many acquires a lease", func(f *fixture) {
 			var winners atomic.Int32
 			f.together(func(i int) error {
-				_, ok, err := f.Store.Acquire(f.ctx(), cluster.LeaseKey{Work: "w", Item: "i"}, fmt.Sprint(i))
+				_, ok, err := f.Store.Acquire(f.ctx(), cluster.LeaseKey{Work: "w", Item: "i"}, strconv.Itoa(i))
 				if ok {
 					winners.Add(1)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 )
 
+// silenceCases are about nodes that stop beating.
 func silenceCases() []testCase {
 	const in = cluster.RoleIntake
 	var (
@@ -55,6 +56,38 @@ func silenceCases() []testCase {
 			f.live(f.PeerTimeout+f.moment(), a, b)
 			f.members(in, both, nil)
 		}},
+		{"a heartbeat dated in the future keeps no dead node alive", func(f *fixture) {
+			f.started(a, b)
+			f.Pass(-1000 * f.PeerTimeout)
+			f.members(in, both, nil)
+			f.live(3*f.PeerTimeout, a)
+			f.members(in, []string{"a"}, nil)
+			f.beat(c)
+			f.live(2*f.PeerTimeout, a, c)
+			f.members(in, []string{"a", "c"}, nil)
+		}},
+		{"rows silent for five minutes are swept", func(f *fixture) {
+			f.started(a, b)
+			f.live(cluster.SilentRowsFor+f.PeerTimeout, a)
+			n, err := f.Store.Sweep(f.ctx())
+			require.NoError(f.t, err)
+			require.Equal(f.t, 1, n)
+			all, err := f.Store.Statuses(f.ctx())
+			require.NoError(f.t, err)
+			require.Len(f.t, all, 1)
+			require.Equal(f.t, "a", all[0].ID)
+		}},
+	}
+}
+
+// outageCases are about a store that nobody could reach for a while.
+func outageCases() []testCase {
+	const in = cluster.RoleIntake
+	var (
+		a, b, c = intake("a", 1), intake("b", 2), intake("c", 3)
+		both    = []string{"a", "b"}
+	)
+	return []testCase{
 		{"an outage of the store reshuffles nothing", func(f *fixture) {
 			f.started(a, b, c)
 			epoch := f.observe().Epoch
@@ -97,16 +130,6 @@ func silenceCases() []testCase {
 			require.NoError(f.t, f.Store.Leave(f.ctx(), "b", 2))
 			f.members(in, []string{"a"}, nil)
 		}},
-		{"a heartbeat dated in the future keeps no dead node alive", func(f *fixture) {
-			f.started(a, b)
-			f.Pass(-1000 * f.PeerTimeout)
-			f.members(in, both, nil)
-			f.live(3*f.PeerTimeout, a)
-			f.members(in, []string{"a"}, nil)
-			f.beat(c)
-			f.live(2*f.PeerTimeout, a, c)
-			f.members(in, []string{"a", "c"}, nil)
-		}},
 		{"a clock that leaps ahead removes nobody", func(f *fixture) {
 			f.started(a, b)
 			epoch := f.observe().Epoch
@@ -115,17 +138,6 @@ func silenceCases() []testCase {
 			f.beat(a, b)
 			f.live(2*f.PeerTimeout, a, b)
 			require.Equal(f.t, epoch, f.observe().Epoch)
-		}},
-		{"rows silent for five minutes are swept", func(f *fixture) {
-			f.started(a, b)
-			f.live(cluster.SilentRowsFor+f.PeerTimeout, a)
-			n, err := f.Store.Sweep(f.ctx())
-			require.NoError(f.t, err)
-			require.Equal(f.t, 1, n)
-			all, err := f.Store.Statuses(f.ctx())
-			require.NoError(f.t, err)
-			require.Len(f.t, all, 1)
-			require.Equal(f.t, "a", all[0].ID)
 		}},
 		{"not when it was the store that was silent", func(f *fixture) {
 			f.started(a, b)

@@ -30,7 +30,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}{
 		{"Claim", claimCases()},
 		{"Members", memberCases()},
+		{"View", viewCases()},
 		{"Silence", silenceCases()},
+		{"Outage", outageCases()},
 		{"Drains", drainCases()},
 		{"Leases", leaseCases()},
 		{"Races", raceCases()},

@@ -115,7 +115,8 @@ func (s *Store) look(ctx context.Context) (seen sight, err error) {
 	var members []byte
 	nodes, err := list(ctx, s, func(r pgx.CollectableRow) (n nodeRow, err error) {
 		err = r.Scan(&seen.now, &seen.version, &seen.record.Epoch, &seen.record.Algo, &members, &seen.record.ObservedAt,
-			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version, &n.ready, &n.heartbeatAt, &n.readyAt)
+			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version, &n.ready,
+			&n.heartbeatAt, &n.readyAt)
 		return n, err
 	}, sqlObserve)
 	if err != nil {

@@ -26,7 +26,7 @@ func (v *views) Current() *cluster.View { return v.current }
 // of makes a view of compactors: members, and joining ones after a dash.
 func of(epoch int64, members string) *cluster.View {
 	var listed []cluster.Listed
-	for _, id := range strings.Fields(members) {
+	for id := range strings.FieldsSeq(members) {
 		name, joining := strings.CutPrefix(id, "-")
 		l := cluster.Listed{Node: cluster.Node{ID: name, Roles: []cluster.Role{cluster.RoleCompactor}}}
 		if !joining {

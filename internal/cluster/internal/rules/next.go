@@ -93,7 +93,8 @@ func list(last []cluster.Listed, rows []Row, j judge) []cluster.Listed {
 	for _, r := range rows {
 		old, known := before[r.Node.ID]
 		l, mayWork := listed(r, old, j)
-		if len(l.Active) == 0 && !mayWork && !(known && r.Ready && j.stays(r)) {
+		waits := mayWork || known && r.Ready && j.stays(r)
+		if len(l.Active) == 0 && !waits {
 			continue
 		}
 		for _, role := range l.Active {
