@@ -1,13 +1,17 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
 // Integers and floats of one field stand side by side, none refused, none rounded.
@@ -63,11 +67,13 @@ func TestCase_S02(t *testing.T) {
 	})
 }
 
-// Files of one stream disagree about a column: every question has the same answer at every step.
+// Files of one stream disagree about a column: every question has the same answer at every step, with a file a row and with all of them
+// merged into one.
 func TestCase_S03(t *testing.T) {
 	t.Parallel()
-	s := start(t, "MS_INTAKE_FLUSH_INTERVAL_SECS", "1", "MS_COMPACTOR_INTERVAL_SECS", "1")
-	rows := []string{`{"i":0,"c":null}`, `{"i":1,"c":["a"]}`, `{"i":2,"c":7}`, `{"i":3,"c":"GB80X"}`, `{"i":4,"d":1}`}
+	s := start(t, "MS_INTAKE_FLUSH_INTERVAL_SECS", "1", "MS_COMPACTOR_INTERVAL_SECS", lazily)
+	at := time.Now().Add(-72 * time.Hour).UnixNano() // a day that is over, of which two files are worth a merge
+	rows := []string{`"c":null`, `"c":["a"]`, `"c":7`, `"c":"GB80X"`, `"d":1`}
 	want := []string{"null", `["a"]`, "7", "GB80X", "null"}
 	check := func(t *testing.T, n int) {
 		t.Helper()
@@ -81,19 +87,29 @@ func TestCase_S03(t *testing.T) {
 		}
 	}
 	for i, row := range rows {
-		s.accept(t, "s1", row)
+		s.accept(t, "s1", fmt.Sprintf(`{"_timestamp":%d,"i":%d,%s}`, at, i, row))
 		if i > 0 {
 			check(t, i+1)
 		}
 		s.waitFlushed(t)
+		require.Equal(t, i+1, s.segments(t, "s1"))
 		if i > 0 {
 			check(t, i+1)
 		}
 	}
-	for range 2 {
-		s.crash(t)
+	s.crash(t) // files are looked over after a start
+	require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
 		check(t, len(rows))
-	}
+		if n := s.segments(t, "s1"); n > 1 {
+			return fmt.Errorf("%d segments", n)
+		}
+		return nil
+	}), "the files are merged")
+	require.InDelta(t, len(rows), s.metric(t, "millstream_compactor_merged_segments_total"), 0)
+	check(t, len(rows))
+	s.crash(t)
+	check(t, len(rows))
+	require.Equal(t, 1, s.segments(t, "s1"))
 	s.flush(t)
 	check(t, len(rows))
 }

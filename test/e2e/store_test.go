@@ -161,6 +161,16 @@ func (s store) one(t *testing.T, statement string) string {
 	return cells[0]
 }
 
+// segments returns how many files a question about all rows of a stream reads.
+func (s store) segments(t *testing.T, stream string) int {
+	t.Helper()
+	a, err := s.Ask(t.Context(), "SELECT count(*), max(_timestamp) FROM "+stream)
+	require.NoError(t, err)
+	n, err := strconv.Atoi(text(a.Stats["segments"]))
+	require.NoError(t, err)
+	return n
+}
+
 // refusal runs a statement that must fail and returns the answer.
 func (s store) refusal(t *testing.T, statement string) *mstest.StatusError {
 	t.Helper()
