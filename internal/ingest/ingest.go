@@ -19,6 +19,7 @@ type Ingest struct {
 	codec   codec
 	metrics *metrics
 	names   *names
+	samples *samples
 
 	writer catalog.Writer
 	log    *wal.Log
@@ -63,6 +64,7 @@ func New(opts Options, deps Deps) *Ingest {
 	g := &Ingest{opts: opts.withDefaults(), deps: deps.withDefaults(), kick: make(chan struct{}, 1)}
 	g.metrics = newMetrics(g.deps.Registerer, g)
 	g.names = newNames(g.deps.Catalog)
+	g.samples = newSamples(maxTracked)
 	g.memory = newBudget(g.opts.BufferMemoryMax, g.deps.Clock)
 	g.mu.buffers = make(map[wal.Key]*buffer)
 	g.mu.older = make(map[catalog.WriterKey]struct{})
@@ -146,8 +148,9 @@ func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
 	}
 	waits := make([]func() error, 0, len(batches))
 	var errs []error
+	var refused signal.RefusedSamples
 	for _, b := range batches {
-		wait, err := g.append(ctx, b)
+		wait, err := g.appendOrdered(ctx, b, &refused)
 		if err != nil && len(waits) == 0 {
 			return &refusal{err}
 		}
@@ -160,7 +163,43 @@ func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
 	for _, wait := range waits {
 		errs = append(errs, wait())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil || refused.Rows() == 0 {
+		return err
+	}
+	return &refused
+}
+
+// appendOrdered is append without the samples that an ordered batch may not have. Those that are durable in the end are remembered.
+func (g *Ingest) appendOrdered(ctx context.Context, b *signal.Batch, refused *signal.RefusedSamples) (wait func() error, err error) {
+	if !b.Ordered {
+		return g.append(ctx, b)
+	}
+	j := g.samples.judge(b)
+	kept, err := j.rows(ctx, b.Record)
+	if err != nil {
+		return nil, err
+	}
+	refused.Join(&j.refused)
+	if kept == nil {
+		return func() error { return nil }, nil
+	}
+	defer kept.Release()
+	if kept != b.Record {
+		rest := *b
+		rest.Record, rest.Block = kept, nil
+		b = &rest
+	}
+	durable, err := g.append(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		err := durable()
+		if err == nil {
+			g.samples.note(j.seen)
+		}
+		return err
+	}, nil
 }
 
 // refusal is an error of a write of which nothing has reached the log.

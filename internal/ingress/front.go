@@ -148,6 +148,8 @@ func (f *Front) run(ctx context.Context, org tenant.ID, decode func(wire.Emit) (
 	if waitErr := p.wait(); err == nil {
 		err = waitErr
 	}
+	result.Refuse(wire.DuplicateSample, p.refused.Duplicate, p.refused.FirstDuplicate)
+	result.Refuse(wire.OutOfOrder, p.refused.TooOld, p.refused.FirstTooOld)
 	f.discards.countRows(org, result)
 	if err == nil {
 		return result, nil

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"errors"
 
 	"github.com/millstream/millstream/internal/signal"
 )
@@ -20,6 +21,7 @@ type pipeline struct {
 	batch   *signal.Batch
 	stored  int // rows written
 	settled int // leading rows of the request that are stored or refused
+	refused signal.RefusedSamples
 }
 
 // emit takes over a batch (wire.Emit). It returns the error of the batch before.
@@ -41,6 +43,11 @@ func (p *pipeline) wait() error {
 	}
 	err := <-p.pending
 	p.pending = nil
+	if refused, ok := errors.AsType[*signal.RefusedSamples](err); ok { // the rest of the batch is stored
+		p.refused.Join(refused)
+		p.stored -= refused.Rows()
+		err = nil
+	}
 	if err == nil {
 		p.stored += p.batch.Rows()
 		p.settled = p.batch.Settled

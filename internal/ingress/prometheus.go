@@ -41,6 +41,10 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 		result, err = promwrite.Decode(data, version, stream, f.options(), emit)
 		return result.Result, err
 	})
+	// Whether the store refused samples or histograms is not known; one series mostly has one kind.
+	refused := result.Causes[wire.DuplicateSample] + result.Causes[wire.OutOfOrder]
+	ofSamples := min(refused, result.Samples)
+	result.Samples, result.Histograms = result.Samples-ofSamples, max(0, result.Histograms-(refused-ofSamples))
 	return result, err
 }
 

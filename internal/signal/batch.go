@@ -14,6 +14,8 @@ type Batch struct {
 	// Settled is how many rows of the client's request, rejected ones included and counted from its start, are settled once this
 	// batch and those before it are stored. 0 where the decoder does not tell.
 	Settled int
+	// Ordered holds the samples of a metrics batch to decisions B8: what a series has already is dropped or refused (RefusedSamples).
+	Ordered bool
 	// ID names the batch among all that its sender has sent, zero where it does not. A batch that is written twice under one ID is
 	// stored once (decisions D1).
 	ID BatchID

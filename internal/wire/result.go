@@ -14,13 +14,15 @@ type Cause uint8
 
 // The causes.
 const (
-	Malformed   Cause = iota // not of the protocol's form
-	BadValue                 // well formed, but a value that the row cannot do without is missing or wrong
-	BadTime                  // the time field holds no time
-	TooOld                   // before the oldest accepted time
-	TooNew                   // after the newest accepted time
-	LineTooLong              // above Options.MaxLineBytes
-	BadLabels                // of Loki: the label set is not valid
+	Malformed       Cause = iota // not of the protocol's form
+	BadValue                     // well formed, but a value that the row cannot do without is missing or wrong
+	BadTime                      // the time field holds no time
+	TooOld                       // before the oldest accepted time
+	TooNew                       // after the newest accepted time
+	LineTooLong                  // above Options.MaxLineBytes
+	BadLabels                    // of Loki and Prometheus: the label set is not valid
+	DuplicateSample              // of Prometheus: the series has another value at that time
+	OutOfOrder                   // of Prometheus: long before the newest sample of the series
 	causeCount
 )
 
@@ -50,6 +52,10 @@ func (c Cause) String() string {
 		return "line_too_long"
 	case BadLabels:
 		return "invalid_labels"
+	case DuplicateSample:
+		return "duplicate_sample"
+	case OutOfOrder:
+		return "sample_out_of_order"
 	default:
 		return fmt.Sprintf("cause(%d)", uint8(c))
 	}
@@ -124,6 +130,19 @@ func (r *Result) Summary() string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Refuse counts rows as refused that were taken for accepted until the store was asked, of which the first has the reason.
+func (r *Result) Refuse(cause Cause, rows int, reason string) {
+	if rows == 0 {
+		return
+	}
+	if r.Causes[cause] == 0 {
+		r.FirstOf[cause] = reason
+	}
+	r.Accepted -= rows
+	r.Rejected += rows
+	r.Causes[cause] += rows
 }
 
 // RejectLong counts the row at index as refused because it has size bytes, above limit. where names the row for the reader.

@@ -24,7 +24,10 @@ type Result struct {
 // What cannot be stored is in the result by its place among the samples and histograms of the request. An error is emit's own, or
 // Invalid for a body that is not of the protocol's form; rows from Result.Settled on are then not stored.
 func Decode(body []byte, version Version, stream signal.Stream, opts wire.Options, emit wire.Emit) (Result, error) {
-	w := newWriter(version, stream, opts.WithDefaults(), emit)
+	w := newWriter(version, stream, opts.WithDefaults(), func(b *signal.Batch) error {
+		b.Ordered = true
+		return emit(b)
+	})
 	var err error
 	if version == V2 {
 		d := decoderV2{w: w}
