@@ -1,2 +1,2 @@
-// Package promql_test runs Prometheus' own test suite of PromQL over our storage, and the public cases of the area promql.
-package promql_test
+// Package promql runs Prometheus' own test suite of PromQL over our storage, and the public cases of the area promql.
+package promql
