@@ -12,11 +12,13 @@ import (
 type Question struct {
 	Org       tenant.ID
 	Database  string // that unqualified names mean
+	Language  string // empty is SQL; promapi.Language
 	Statement string
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
-	Limit      int  // most rows of the answer, 0 = none
-	Admin      bool // allows statements that destroy (decisions E7)
+	Step       string // of PromQL: the distance of evaluations in seconds or as a duration; empty = one evaluation
+	Limit      int    // most rows of the answer, 0 = none
+	Admin      bool   // allows statements that destroy (decisions E7)
 }
 
 // Result is a running statement. It is used by one goroutine. Close ends it and is called exactly once.

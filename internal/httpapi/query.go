@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -46,7 +48,7 @@ func (a *api) runQuery(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	result, err := a.Querier.Ask(r.Context(), q)
+	result, err := a.ask(r.Context(), q)
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -75,6 +77,14 @@ func (a *api) runQuery(w http.ResponseWriter, r *http.Request) {
 	if err := aw.Write(r.Context(), result, first); err != nil {
 		noteError(r.Context(), err)
 	}
+}
+
+// ask answers a question in its language.
+func (a *api) ask(ctx context.Context, q answer.Question) (answer.Result, error) {
+	if q.Language == promapi.Language {
+		return promapi.Ask(ctx, a.PromQL, q)
+	}
+	return a.Querier.Ask(ctx, q)
 }
 
 func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Format, err error) {
@@ -216,17 +226,23 @@ func parseFormat(name string) (answer.Format, error) {
 func (b *queryBody) fill(q *answer.Question) error {
 	switch b.Language {
 	case "", "sql":
+		if len(b.Step) > 0 && string(b.Step) != "null" {
+			return fault.New(fault.Invalid, "step does not apply to sql")
+		}
+	case promapi.Language:
+		var err error
+		if q.Step, err = promapi.StepText(b.Step); err != nil {
+			return err
+		}
+		q.Language = b.Language
 	default:
-		return fault.New(fault.Invalid, "language %.32q is not built here (sql is)", b.Language)
+		return fault.New(fault.Invalid, "language %.32q is not built here (sql and promql are)", b.Language)
 	}
 	if strings.TrimSpace(b.Statement) == "" {
 		return fault.New(fault.Invalid, "statement is empty")
 	}
 	if b.Limit < 0 {
 		return fault.New(fault.Invalid, "limit is negative")
-	}
-	if len(b.Step) > 0 && string(b.Step) != "null" {
-		return fault.New(fault.Invalid, "step does not apply to sql")
 	}
 	q.Statement, q.Limit, q.Database, q.Admin = b.Statement, b.Limit, b.Database, true
 	if q.Database == "" {
