@@ -67,22 +67,28 @@ func (v *View) Listed() []Listed { return v.listed }
 func (v *View) Nodes() []Node {
 	out := make([]Node, len(v.listed))
 	for i, l := range v.listed {
-		out[i] = l.Node
-		out[i].State = StateActive
-		if len(l.Active) < len(l.MemberOf()) {
-			out[i].State = StateJoining
-		}
+		out[i] = l.node()
 	}
 	return out
 }
 
-// Node returns the node of an id.
+// node returns the node with its state.
+func (l Listed) node() Node {
+	n := l.Node
+	n.State = StateActive
+	if len(l.Active) < len(l.MemberOf()) {
+		n.State = StateJoining
+	}
+	return n
+}
+
+// Node returns the node of an id, as Nodes does.
 func (v *View) Node(id string) (n Node, ok bool) {
 	i, ok := slices.BinarySearchFunc(v.listed, id, func(l Listed, id string) int { return cmp.Compare(l.ID, id) })
 	if !ok {
 		return n, false
 	}
-	return v.listed[i].Node, true
+	return v.listed[i].node(), true
 }
 
 // Owners returns the first n intake members in the order in which they own the slot: the owner, then those to try when it cannot be

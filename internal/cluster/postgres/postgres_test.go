@@ -16,6 +16,7 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/cluster/clustertest"
 	"github.com/millstream/millstream/internal/cluster/postgres"
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/testkit/pgtest"
 )
 
@@ -117,4 +118,48 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	_, err = postgres.Open(t.Context(), postgres.Options{DSN: dsn, PeerTimeout: peerTimeout})
 	require.ErrorIs(t, err, cluster.ErrSchema)
 	require.ErrorContains(t, err, "version 99, this program knows version 1")
+}
+
+// TestASlowWriterLoses: what a process read before it was stopped is no reason to write when it wakes.
+func TestASlowWriterLoses(t *testing.T) {
+	t.Parallel()
+	dsn, pass := shiftedClock(t, pgtest.DSN(t))
+	s, other := open(t, dsn), open(t, dsn)
+	require.True(t, s.WriteAfter(t, func() {}))
+	require.False(t, s.WriteAfter(t, func() {
+		_, err := other.Observe(t.Context(), 40)
+		require.NoError(t, err)
+	}), "another one has written")
+	require.False(t, s.WriteAfter(t, func() { pass(s.WriteWithin()) }), "nobody has, but it was long ago")
+	v, err := s.Observe(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, int64(41), v.Epoch)
+}
+
+// TestOpenTogether: processes that start at once on an empty database take turns at making the tables.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	opened := make(chan error)
+	for range 4 {
+		go func() {
+			s, err := postgres.Open(context.Background(), postgres.Options{DSN: dsn, PeerTimeout: peerTimeout})
+			if err == nil {
+				err = s.Close()
+			}
+			opened <- err
+		}()
+	}
+	for range 4 {
+		require.NoError(t, <-opened)
+	}
+}
+
+func TestAnUnreachableServer(t *testing.T) {
+	t.Parallel()
+	_, err := postgres.Open(t.Context(), postgres.Options{DSN: "postgres://nobody:secret@127.0.0.1:1/none", PeerTimeout: peerTimeout})
+	require.True(t, fault.Is(err, fault.Unavailable), err)
+	require.NotContains(t, err.Error(), "secret")
+	_, err = postgres.Open(t.Context(), postgres.Options{DSN: "postgres://%zz", PeerTimeout: peerTimeout})
+	require.Error(t, err)
 }
