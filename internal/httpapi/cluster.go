@@ -191,4 +191,3 @@ func (a *api) drains(w http.ResponseWriter, r *http.Request) {
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"drains": all})
 }
-

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,12 +34,13 @@ const (
 	laneRounds     = 10 // rounds until the writers turn to new streams
 )
 
-// campaign is one server under attack, its writers and its readers.
+// campaign is a store under attack, its writers and its readers.
 type campaign struct {
 	*testing.T
-	server *mstest.Server
+	server *mstest.Server // of a store of one process
+	fronts []front        // what clients talk to: the server, or the routers of a cluster, in turn
+	turns  atomic.Uint64
 	random *rand.Rand // of the attacker alone
-	grpc   *grpc.ClientConn
 	http   *http.Transport
 
 	gate  sync.RWMutex // held for reading while a request is under way
@@ -47,28 +49,54 @@ type campaign struct {
 		lanes    []*lane // being written
 		all      []*lane
 		problems []string
-		answers  int64
+		answers  int64 // complete ones
+		partial  int64 // answers with warnings
+		unasked  int64 // questions without an answer
+		requests int64 // writes
+		refused  int64 // of them, not acknowledged
 	}
 	work sync.WaitGroup
 	halt context.CancelFunc
 }
 
+// front is a process that takes client requests.
+type front struct {
+	*mstest.Server
+	grpc *grpc.ClientConn
+}
+
 // newCampaign prepares a campaign against a server that may or may not run yet.
 func newCampaign(t *testing.T, server *mstest.Server, seed uint64) *campaign {
 	t.Helper()
+	c := newCampaignOf(t, []*mstest.Server{server}, seed)
+	c.server = server
+	return c
+}
+
+// newCampaignOf prepares a campaign whose clients talk to servers in turn.
+func newCampaignOf(t *testing.T, servers []*mstest.Server, seed uint64) *campaign {
+	t.Helper()
 	t.Logf("seed %d", seed)
-	conn, err := grpc.NewClient(server.OTLPGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDisableRetry(), // a number is never sent twice
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: writePace, Multiplier: 1, MaxDelay: writePace}}))
-	require.NoError(t, err)
-	c := &campaign{T: t, server: server, random: rand.New(rand.NewPCG(seed, 1)), grpc: conn, http: &http.Transport{MaxIdleConnsPerHost: 20}}
+	c := &campaign{T: t, random: rand.New(rand.NewPCG(seed, 1)), http: &http.Transport{MaxIdleConnsPerHost: 20}}
+	for _, s := range servers {
+		conn, err := grpc.NewClient(s.OTLPGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDisableRetry(), // a number is never sent twice
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: writePace, Multiplier: 1, MaxDelay: writePace}}))
+		require.NoError(t, err)
+		c.fronts = append(c.fronts, front{s, conn})
+	}
 	t.Cleanup(func() {
 		c.stop()
 		c.http.CloseIdleConnections()
-		require.NoError(t, conn.Close())
+		for _, f := range c.fronts {
+			require.NoError(t, f.grpc.Close())
+		}
 	})
 	return c
 }
+
+// front returns the process whose turn it is.
+func (c *campaign) front() front { return c.fronts[c.turns.Add(1)%uint64(len(c.fronts))] }
 
 // seed returns the seed of a campaign: the one asked for, else the given.
 func seed(t *testing.T, fixed uint64) uint64 {
@@ -140,6 +168,14 @@ func (c *campaign) problem(format string, args ...any) {
 func (c *campaign) write(ctx context.Context, i int, random *rand.Rand) {
 	for ctx.Err() == nil {
 		err := c.writeOnce(ctx, i, random)
+		if ctx.Err() == nil {
+			c.state.Lock()
+			c.state.requests++
+			if err != nil {
+				c.state.refused++
+			}
+			c.state.Unlock()
+		}
 		if ctx.Err() == nil && !mayRefuse(err) {
 			c.problem("write: %v", err)
 		}
@@ -175,9 +211,10 @@ func (c *campaign) writeOnce(ctx context.Context, i int, random *rand.Rand) erro
 }
 
 func (c *campaign) wire(l *lane) wire {
-	client := c.server.Client(l.org)
+	f := c.front()
+	client := f.Client(l.org)
 	client.Transport = c.http
-	return wire{lane: l, client: client, grpc: c.grpc}
+	return wire{lane: l, client: client, grpc: f.grpc}
 }
 
 // read asks for counts. An answer may fail to come, but must not be wrong.
@@ -211,6 +248,13 @@ func (c *campaign) count(ctx context.Context, l *lane) error {
 	case err != nil && answer == nil && !errors.Is(err, mstest.ErrNoAnswer):
 		return err
 	case err != nil, len(a.Warnings) > 0:
+		c.state.Lock()
+		defer c.state.Unlock()
+		if err != nil {
+			c.state.unasked++
+		} else {
+			c.state.partial++
+		}
 		return nil // the server is away, or says itself that rows may be missing
 	}
 	c.state.Lock()
@@ -235,6 +279,8 @@ func (c *campaign) figures(rounds int, began time.Time) {
 		_, t := l.standing()
 		sent, acked, there = sent+s, acked+a, there+t
 	}
-	c.Logf("%d rounds in %v: %d rows sent, %d acknowledged, %d stored, none lost, none doubled; %d counts while they flowed",
-		rounds, time.Since(began).Round(time.Second), sent, acked, there, c.state.answers)
+	c.Logf("%d rounds in %v: %d rows sent, %d acknowledged, %d stored, none lost, none doubled",
+		rounds, time.Since(began).Round(time.Second), sent, acked, there)
+	c.Logf("%d requests, %d of them not acknowledged; counts while they flowed: %d complete, %d with warnings, %d not answered",
+		c.state.requests, c.state.refused, c.state.answers, c.state.partial, c.state.unasked)
 }

@@ -25,3 +25,11 @@ func TestDamagedLogLong(t *testing.T) {
 	}
 	damageAll(t, all)
 }
+
+// TestClusterLong is TestCluster for as many minutes as are asked for, with PostgreSQL away for 5 s and 60 s.
+func TestClusterLong(t *testing.T) {
+	minutes := time.Duration(number(t, "MILLSTREAM_CHAOS_MINUTES", 15)) * time.Minute
+	clusterRounds(t, seed(t, uint64(time.Now().UnixNano())), func(_ int, began time.Time) bool {
+		return time.Since(began) < minutes
+	}, time.Minute)
+}

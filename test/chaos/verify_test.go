@@ -80,7 +80,7 @@ func (c *campaign) ask(l *lane, statement string) (rows [][]any, err error) {
 	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
 	err = mstest.WaitFor(ctx, func(ctx context.Context) error {
-		a, err := c.server.Client(l.org).Ask(ctx, statement)
+		a, err := c.front().Client(l.org).Ask(ctx, statement)
 		var status *mstest.StatusError
 		switch _, acked := l.totals(); {
 		case errors.As(err, &status) && status.Status == http.StatusNotFound && acked == 0:
