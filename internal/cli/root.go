@@ -37,7 +37,7 @@ func New(s Streams) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(s.Out, app.VersionText()) },
 	})
-	root.AddCommand(configCommand(&configPath, s))
+	root.AddCommand(configCommand(&configPath, s), clusterCommand(&configPath, s))
 	root.AddCommand(queryCommand(s), importCommand(s), tailCommand(s), demoCommand(s))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())

@@ -14,6 +14,9 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 )
 
+// DefaultPeerTimeout is how long a node may be silent before others go on without it.
+const DefaultPeerTimeout = 15 * time.Second
+
 // Options says who this process is and how fast the cluster moves. All nodes of a cluster have the same times.
 type Options struct {
 	Self              Node          // State is ignored
@@ -31,7 +34,7 @@ func (o Options) withDefaults() Options {
 		o.HeartbeatInterval = 5 * time.Second
 	}
 	if o.PeerTimeout == 0 {
-		o.PeerTimeout = 15 * time.Second
+		o.PeerTimeout = DefaultPeerTimeout
 	}
 	if o.CacheFor == 0 {
 		o.CacheFor = 2 * time.Second

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -57,7 +58,13 @@ func (r *run) explain(ctx context.Context, err error) error {
 	if r.plan == nil {
 		return err
 	}
-	return r.plan.UserError(sqlplanduck.Mistake(err))
+	err = r.plan.UserError(sqlplanduck.Mistake(err))
+	var mistake *sqlplan.Mistake
+	if len(r.warnings) > 0 && errors.As(err, &mistake) {
+		// The column may be in rows that could not be read: nothing says that the statement is wrong.
+		return fault.Wrap(fault.Unavailable, err, "%s; but %s", fault.Message(err), strings.Join(r.warnings, "; "))
+	}
+	return err
 }
 
 func (r *run) elapsed() time.Duration { return time.Since(r.began) }

@@ -71,7 +71,9 @@ func (b *besieged) revive() {
 }
 
 // any returns one of the nodes.
-func (b *besieged) any(nodes []*mscluster.Node) *mscluster.Node { return nodes[b.random.IntN(len(nodes))] }
+func (b *besieged) any(nodes []*mscluster.Node) *mscluster.Node {
+	return nodes[b.random.IntN(len(nodes))]
+}
 
 func (b *besieged) strikes() []strike {
 	c := b.cluster
