@@ -33,6 +33,10 @@ build: ## build bin/millstream
 run: build ## build and start a server on its defaults: data in ./data, http://127.0.0.1:5080
 	bin/millstream
 
+.PHONY: cluster
+cluster: setup build .tools/versitygw ## run a cluster on this machine: PostgreSQL, S3, one process a role (CLUSTER_ROLES)
+	go run ./test/localcluster -program bin/millstream $(if $(CLUSTER_ROLES),-roles '$(CLUSTER_ROLES)')
+
 .PHONY: test
 test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL and an S3 server of their own
 	.tools/services $(GOTEST) $(PKG)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -133,7 +134,26 @@ func (n *node) member(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	var tell sync.WaitGroup
+	defer tell.Wait()
+	told, stop := context.WithCancel(ctx)
+	defer stop()
+	tell.Go(func() { n.tellProgress(told, m) })
 	return m.Run(ctx)
+}
+
+// tellProgress keeps what heartbeats say of the node up to date.
+func (n *node) tellProgress(ctx context.Context, m *cluster.Membership) {
+	for ctx.Err() == nil {
+		if n.ingest != nil && n.serving.Load() {
+			p := cluster.Progress{}
+			if p.UnflushedRows, _ = n.ingest.Unflushed(); n.ingest.Ready() != nil {
+				p.Phase = "replaying"
+			}
+			m.SetProgress(p)
+		}
+		pause(ctx, n.config.Cluster.HeartbeatInterval/2)
+	}
 }
 
 // leave deletes the heartbeat row if that has not been done.

@@ -44,6 +44,7 @@ type node struct {
 	pool    *duck.Pool       // querier
 	files   *filecache.Cache // querier, compactor
 	querier *querier.Querier // querier
+	fresh   querier.Buffers  // querier
 	promql  *promapi.API     // querier
 	router  *router.Router   // router
 	serving atomic.Bool      // false once a stop or a drain was asked for
@@ -131,8 +132,9 @@ func (n *node) makeQuerier() error {
 	if err != nil {
 		return err
 	}
+	n.fresh = n.buffers()
 	n.querier, err = querier.New(querier.Options{Timeout: n.queryTimeout(), MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
-		Catalog: dropNotifier{n.catalog, n}, Buffers: n.buffers(), Files: n.files, Pool: n.pool,
+		Catalog: dropNotifier{n.catalog, n}, Buffers: n.fresh, Files: n.files, Pool: n.pool,
 		Indexes: indexes{n.objects}, Retention: n.retention,
 		Logger: n.component("querier"), Registerer: n.metrics,
 	})

@@ -79,7 +79,7 @@ func (n *node) services() rpc.Services {
 		s.Appender, s.Holder = n.ingest, n.ingest
 	}
 	if n.querier != nil && !n.config.Node.IsStandalone() {
-		s.Answerer = counted{localQuerier{n.querier}, &n.asked}
+		s.Answerer, s.PromQL = counted{localQuerier{n.querier}, &n.asked}, n.promql
 	}
 	if n.config.Node.IsStandalone() {
 		s.Appender = nil // nobody forwards to it

@@ -1,7 +1,10 @@
 package app
 
 import (
+	"context"
+
 	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/promstore"
 )
@@ -9,7 +12,7 @@ import (
 // makePromQL makes what answers PromQL from the data that this process can read.
 func (n *node) makePromQL() {
 	store := promstore.New(promstore.Options{}, promstore.Deps{
-		Catalog: n.catalog, Buffers: n.buffers(), Files: n.files, Retention: n.retention, Clock: clock.System{},
+		Catalog: n.catalog, Buffers: n.fresh, Files: n.files, Retention: n.retention, Clock: clock.System{},
 		Logger: n.component("promstore"), Registerer: n.metrics,
 	})
 	n.promql = promapi.New(promapi.Options{Timeout: n.queryTimeout(), Version: version}, promapi.Deps{
@@ -17,10 +20,33 @@ func (n *node) makePromQL() {
 	})
 }
 
-// promAnswerer returns what answers the Prometheus API of this process, nil when it cannot.
+// promAnswerer returns what answers the Prometheus API on this process's HTTP port.
 func (n *node) promAnswerer() promapi.Answerer {
-	if n.promql == nil {
-		return nil
+	if n.router != nil {
+		return promForwarder{n}
 	}
 	return n.promql
+}
+
+// promForwarder hands questions of the Prometheus API to queriers in turn.
+type promForwarder struct{ *node }
+
+// Answer implements promapi.Answerer.
+func (f promForwarder) Answer(ctx context.Context, q promapi.Question) (a promapi.Answer) {
+	err := f.router.InTurn(ctx, func(m cluster.Node) error {
+		if m.ID == f.self.ID && f.promql != nil {
+			a = f.promql.Answer(ctx, q)
+			return nil
+		}
+		peer, err := f.peers.Peer(m.Address)
+		if err != nil {
+			return err
+		}
+		a, err = peer.AnswerPromQL(ctx, q)
+		return err
+	})
+	if err != nil {
+		return promapi.Failure(err)
+	}
+	return a
 }

@@ -106,6 +106,7 @@ var peers = map[string][]string{
 	"internal/promstore": {"internal/sqlplan"},
 	"internal/httpapi":   {"internal/ingress", "internal/promapi"},
 	"internal/otlpgrpc":  {"internal/ingress"},
+	"internal/rpc":       {"internal/promapi"},
 }
 
 // restricted lists packages that only some may import.
@@ -124,7 +125,7 @@ var restricted = []struct {
 	},
 	{"github.com/duckdb/", []string{"internal/duck"}, true, "internal/duck is the only door to the SQL engine"},
 	{"C", []string{"internal/duck"}, true, "internal/duck is the only cgo"},
-	{"internal/catalog/postgres", []string{"internal/app"}, false, "others take catalog's contract"},
+	{"internal/catalog/postgres", []string{"internal/app", "internal/cli"}, false, "others take catalog's contract"},
 	{"internal/catalog/sqlite", []string{"internal/app"}, false, "others take catalog's contract"},
 	{"internal/cluster/postgres", []string{"internal/app"}, false, "others take cluster's contract"},
 	{"internal/objstore/cloud", []string{"internal/app"}, false, "others take objstore's contract"},

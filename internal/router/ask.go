@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/millstream/millstream/internal/answer"
@@ -14,35 +15,41 @@ import (
 type turn struct{ n atomic.Uint64 }
 
 // Ask implements answer.Answerer.
-func (r *Router) Ask(ctx context.Context, q answer.Question) (answer.Result, error) {
+func (r *Router) Ask(ctx context.Context, q answer.Question) (result answer.Result, err error) {
+	err = r.InTurn(ctx, func(n cluster.Node) error {
+		querier, err := r.deps.Nodes.Querier(n)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		result, err = querier.Ask(ctx, q)
+		return err
+	})
+	return result, err
+}
+
+// InTurn calls ask for the querier whose turn it is, and for the others while the error is ErrUnreachable. It returns the first other
+// outcome, or that no querier is available.
+func (r *Router) InTurn(ctx context.Context, ask func(n cluster.Node) error) error {
 	view, err := r.deps.Members.View(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	queriers := view.Members[cluster.RoleQuerier]
 	first := r.turn.n.Add(1)
 	var causes []error
 	for i := range queriers {
 		n := queriers[(first+uint64(i))%uint64(len(queriers))]
-		querier, err := r.deps.Nodes.Querier(n)
-		if err != nil {
-			causes = append(causes, err)
-			continue
-		}
-		result, err := querier.Ask(ctx, q)
+		err := ask(n)
 		switch {
-		case err == nil:
-			r.metrics.asks.WithLabelValues("answered").Inc()
-			return result, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+		case ctx.Err() != nil && err != nil:
+			return ctx.Err()
 		case !errors.Is(err, ErrUnreachable):
 			r.metrics.asks.WithLabelValues("answered").Inc()
-			return nil, err
+			return err
 		}
 		r.metrics.asks.WithLabelValues("unreachable").Inc()
 		r.deps.Logger.Warn("querier cannot be reached", "node", n.ID, "error", err)
 		causes = append(causes, err)
 	}
-	return nil, fault.Wrap(fault.Unavailable, errors.Join(causes...), "%s", ErrNoQuerier.Message)
+	return fault.Wrap(fault.Unavailable, errors.Join(causes...), "%s", ErrNoQuerier.Message)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
@@ -26,6 +27,7 @@ const (
 	methodAppend = "/" + serviceName + "/Append"
 	methodFresh  = "/" + serviceName + "/Snapshot"
 	methodAsk    = "/" + serviceName + "/Ask"
+	methodPromQL = "/" + serviceName + "/AnswerPromQL"
 )
 
 // MaxMessageBytes bounds a message: the greatest batch of a body of 64 MiB, with room.
@@ -50,6 +52,7 @@ type Services struct {
 	Refused  func(error) bool
 	Holder   Holder
 	Answerer answer.Answerer
+	PromQL   promapi.Answerer
 	// Open returns nil while batches and statements are taken, else why they are refused (draining). Fresh rows are always given.
 	Open func() error
 }
@@ -101,6 +104,7 @@ func describe() *grpc.ServiceDesc {
 		Methods: []grpc.MethodDesc{
 			{MethodName: "Ping", Handler: unary((*Server).ping)},
 			{MethodName: "Append", Handler: unary((*Server).append)},
+			{MethodName: "AnswerPromQL", Handler: unary((*Server).answerPromQL)},
 		},
 		Streams: []grpc.StreamDesc{
 			{StreamName: "Snapshot", Handler: stream((*Server).snapshot), ServerStreams: true},

@@ -1,4 +1,3 @@
-// Package cluster_test drives clusters of real processes, one a role, over a real PostgreSQL and a real S3 server.
 package cluster_test
 
 import (
