@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/millstream/millstream/internal/testkit/mscluster"
 	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
@@ -23,11 +25,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // lazily keeps rows in memory until a test wants files: flush is then a stop in order.
 const lazily = "3600"
 
-// store is a server and the org that a test speaks for.
+// modeVariable chooses what the suite runs against: "all" (default), one process with all roles, or "split", a cluster of one process
+// a role. Requests and answers are the same.
+const modeVariable = "MILLSTREAM_TEST_MODE"
+
+// store is a server, or the first router of a cluster, and the org that a test speaks for.
 type store struct {
 	*mstest.Server
 	mstest.Client
-	settings []string // MS_ variables as name=value
+	settings []string           // MS_ variables as name=value
+	cluster  *mscluster.Cluster // nil: the server has all roles
 }
 
 // start starts a server that flushes only when it stops. Pairs are names of MS_ variables and their values.
@@ -37,8 +44,19 @@ func start(t *testing.T, pairs ...string) store {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		env[pairs[i]] = pairs[i+1]
 	}
-	server := mstest.Start(t, mstest.Config{Env: env})
-	s := store{Server: server, Client: server.Client("t1")}
+	s := store{}
+	switch mode := os.Getenv(modeVariable); mode {
+	case "", "all":
+		s.Server = mstest.Start(t, mstest.Config{Env: env})
+	case "split":
+		layout := mscluster.Split()
+		layout.Env = env
+		s.cluster = mscluster.Start(t, layout)
+		s.Server = s.cluster.Routers[0].Server
+	default:
+		require.Failf(t, "unknown mode", "%s=%q is neither all nor split", modeVariable, mode)
+	}
+	s.Client = s.Server.Client("t1")
 	for name, value := range env {
 		s.settings = append(s.settings, name+"="+value)
 	}
@@ -59,17 +77,34 @@ func (s store) stages(t *testing.T, check func(t *testing.T)) {
 	run("restarted")
 }
 
-// crash kills the server and starts it again.
+// crash kills the server and starts it again; of a cluster, every process that has anything to do with rows.
 func (s store) crash(t *testing.T) {
 	t.Helper()
-	s.Kill()
-	require.NoError(t, s.Start(t.Context()))
+	if s.cluster == nil {
+		s.Kill()
+		require.NoError(t, s.Start(t.Context()))
+		return
+	}
+	for _, n := range slices.Concat(s.cluster.Intakes, s.cluster.Queriers, s.cluster.Routers) {
+		n.Kill()
+	}
+	s.cluster.StartAll(t)
+	s.cluster.WaitMembers(t)
 }
 
-// flush makes files of all rows: it stops the server in order and starts it again.
-func (s store) flush(t *testing.T) {
-	t.Helper()
-	require.NoError(t, s.Restart(t.Context()))
+// flush makes files of all rows: it stops what holds rows in order and starts it again.
+func (s store) flush(t *testing.T) { require.NoError(t, s.Restart(t.Context())) }
+
+// Restart stops the server in order and starts it again; of a cluster, the intake nodes.
+func (s store) Restart(ctx context.Context) error {
+	if s.cluster == nil {
+		return s.Server.Restart(ctx)
+	}
+	err := mscluster.Each(ctx, s.cluster.Intakes, func(ctx context.Context, n *mscluster.Node) error { return n.Restart(ctx) })
+	if err != nil {
+		return err
+	}
+	return s.cluster.AwaitMembers(ctx)
 }
 
 // waitFlushed waits until a server with a short flush interval has no rows in memory.
@@ -83,10 +118,23 @@ func (s store) waitFlushed(t *testing.T) {
 	}))
 }
 
-// metric returns the value of a series of /metrics, given as printed there. A series that is not there is 0.
+// metric returns the value of a series of /metrics, given as printed there, of a cluster the sum over its processes. A series that is
+// not there is 0.
 func (s store) metric(t *testing.T, series string) float64 {
 	t.Helper()
-	lines := bufio.NewScanner(bytes.NewReader(s.Get(t, "/metrics").Body))
+	if s.cluster == nil {
+		return metricOf(t, s.Client, series)
+	}
+	var sum float64
+	for _, n := range s.cluster.All() {
+		sum += metricOf(t, n.Client(""), series)
+	}
+	return sum
+}
+
+func metricOf(t *testing.T, client mstest.Client, series string) float64 {
+	t.Helper()
+	lines := bufio.NewScanner(bytes.NewReader(client.Get(t, "/metrics").Body))
 	for lines.Scan() {
 		if rest, ok := strings.CutPrefix(lines.Text(), series+" "); ok {
 			v, err := strconv.ParseFloat(rest, 64)

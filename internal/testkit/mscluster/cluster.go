@@ -79,9 +79,14 @@ func Start(t testing.TB, l Layout) *Cluster {
 	return c
 }
 
-// WaitMembers returns when every running router sees every running process as a member.
+// WaitMembers is AwaitMembers for a test, which fails after a minute.
 func (c *Cluster) WaitMembers(t testing.TB) {
 	t.Helper()
+	require.NoError(t, c.AwaitMembers(t.Context()))
+}
+
+// AwaitMembers returns when every running router sees every running process as a member, and nobody else.
+func (c *Cluster) AwaitMembers(ctx context.Context) error {
 	want := make(map[string]bool)
 	for _, n := range c.All() {
 		if n.Running() {
@@ -92,14 +97,18 @@ func (c *Cluster) WaitMembers(t testing.TB) {
 		if !r.Running() {
 			continue
 		}
-		require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
+		err := mstest.WaitFor(ctx, func(ctx context.Context) error {
 			members, err := r.Members(ctx)
 			if err == nil && !maps.Equal(members, want) {
 				err = fmt.Errorf("router %s sees %v, not yet %v", r.ID, members, want)
 			}
 			return err
-		}))
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // Members returns the ids of the nodes that a router sees as members in all their roles.
