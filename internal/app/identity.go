@@ -14,6 +14,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/cluster"
 	clusterpg "github.com/millstream/millstream/internal/cluster/postgres"
+	"github.com/millstream/millstream/internal/cluster/work"
 
 	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/rpc"
@@ -28,6 +29,7 @@ type identity struct {
 	store    clusterStore   // nil: alone
 	members  membership
 	peers    *rpc.Peers
+	division *work.Division // of the compactor role; nil without it
 }
 
 // clusterStore is the database of the members.
@@ -59,6 +61,7 @@ func (n *node) draw(address func() string) func(context.Context) error {
 		n.peers = rpc.NewPeers(c.Cluster.Token.Reveal(), rpc.Options{ForwardTimeout: c.Router.ForwardTimeout})
 		if !n.clustered() {
 			n.members = cluster.NewStatic(n.self)
+			n.divide()
 			return nil
 		}
 		n.self.Address, n.self.HTTPAddress = address(), c.HTTP.Addr()
@@ -87,7 +90,29 @@ func (n *node) draw(address func() string) func(context.Context) error {
 			return err
 		}
 		n.members = m
+		n.divide()
 		return nil
+	}
+}
+
+// divide makes this node's share of the background work of its roles. A process that is alone has all of it.
+func (n *node) divide() {
+	if !n.has(config.CompactRole) && !n.has(config.AlertRole) {
+		return
+	}
+	metrics := work.NewMetrics(n.metrics)
+	if n.has(config.CompactRole) {
+		n.division = work.New(work.Options{
+			Role: cluster.RoleCompactor, Self: n.self.ID, Source: n.members, Metrics: metrics,
+			Kinds: []string{work.Compaction, work.StorageReconciler},
+		})
+	}
+	if n.has(config.AlertRole) {
+		// The role takes part and reports; what it evaluates is not built yet.
+		work.New(work.Options{
+			Role: cluster.RoleAlert, Self: n.self.ID, Source: n.members, Metrics: metrics, Primary: true,
+			Kinds: []string{work.RuleEvaluation, work.EscalationDispatch},
+		})
 	}
 }
 

@@ -192,7 +192,8 @@ func (n *node) compactor(ctx context.Context) error {
 		Interval: n.config.Compactor.Interval, DeletionGrace: n.config.Compactor.DeletionGrace, Retention: n.retention,
 		TargetSize: n.config.Compactor.TargetSize, StagingDir: n.stagingDir(),
 	}, compactor.Deps{
-		Catalog: n.catalog, Objects: n.objects, Files: n.files, Clock: clock.System{}, Logger: n.component("compactor"), Registerer: n.metrics,
+		Catalog: n.catalog, Objects: n.objects, Files: n.files, Division: n.division, Clock: clock.System{},
+		Logger: n.component("compactor"), Registerer: n.metrics,
 	}).Run(ctx)
 }
 

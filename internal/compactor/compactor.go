@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/cluster/work"
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/tenant"
@@ -53,9 +55,15 @@ type Catalog interface {
 	Replace(ctx context.Context, dataset catalog.DatasetID, old []catalog.SegmentID, added []catalog.Segment) error
 }
 
+// Division says which units of a kind of work are this node's: work.Division, or nil for a process that is alone.
+type Division interface {
+	Round(kind string) *work.Round
+}
+
 // Deps are the collaborators.
 type Deps struct {
 	Catalog    Catalog
+	Division   Division // nil: everything is this node's
 	Objects    objstore.Store
 	Files      Files
 	Clock      clock.Clock
@@ -134,7 +142,30 @@ func (c *Compactor) Run(ctx context.Context) error {
 	}
 }
 
-// Expire retires what retention no longer keeps.
+// units is one pass over the units of a kind of work.
+type units struct{ round *work.Round }
+
+func (c *Compactor) units(kind string) units {
+	if c.deps.Division == nil {
+		return units{}
+	}
+	return units{c.deps.Division.Round(kind)}
+}
+
+// owns reports whether a unit is this node's.
+func (u units) owns(unit string) bool { return u.round == nil || u.round.Owns(unit) }
+
+// done shows in the metrics how many units were this node's.
+func (u units) done() {
+	if u.round != nil {
+		u.round.Done()
+	}
+}
+
+// unitOf names a dataset in the division of work.
+func unitOf(d catalog.Dataset) string { return strconv.FormatInt(int64(d.ID), 10) }
+
+// Expire retires what retention no longer keeps. Every node does it for all datasets: a repetition changes nothing.
 func (c *Compactor) Expire(ctx context.Context) error {
 	datasets, err := c.deps.Catalog.Datasets(ctx, "")
 	if err != nil {
@@ -212,9 +243,14 @@ func (c *Compactor) deleteObjects(ctx context.Context, s catalog.Segment) error 
 	return c.deps.Objects.Delete(ctx, s.IndexKey)
 }
 
-// Sweep deletes objects that no segment has and that are older than the grace.
+// Sweep deletes objects that no segment has and that are older than the grace, in the folders of the orgs that are this node's.
 func (c *Compactor) Sweep(ctx context.Context) error {
+	units := c.units(work.StorageReconciler)
+	if err := c.countOrgs(ctx, units); err != nil {
+		return err
+	}
 	before := c.deps.Clock.Now().Add(-c.opts.OrphanGrace)
+	owned := make(map[string]bool) // by org
 	var keys []string
 	var errs []error
 	flush := func() {
@@ -222,7 +258,16 @@ func (c *Compactor) Sweep(ctx context.Context) error {
 		keys = keys[:0]
 	}
 	err := c.deps.Objects.List(ctx, "", func(e objstore.Entry) error {
-		if e.Modified.Before(before) && strings.Contains(e.Key, "/") {
+		org, _, found := strings.Cut(e.Key, "/")
+		if !found || !e.Modified.Before(before) {
+			return nil
+		}
+		mine, known := owned[org]
+		if !known {
+			mine = c.units("").owns(org) // an org without a dataset counts for nobody, but may have left objects
+			owned[org] = mine
+		}
+		if mine {
 			keys = append(keys, e.Key)
 		}
 		if len(keys) >= batchSize {
@@ -232,6 +277,23 @@ func (c *Compactor) Sweep(ctx context.Context) error {
 	})
 	flush()
 	return errors.Join(append(errs, err)...)
+}
+
+// countOrgs shows how many orgs with datasets are this node's.
+func (c *Compactor) countOrgs(ctx context.Context, units units) error {
+	datasets, err := c.deps.Catalog.Datasets(ctx, "")
+	if err != nil {
+		return err
+	}
+	seen := make(map[tenant.ID]bool)
+	for _, d := range datasets {
+		if !seen[d.Org] {
+			seen[d.Org] = true
+			units.owns(string(d.Org))
+		}
+	}
+	units.done()
+	return nil
 }
 
 func (c *Compactor) sweepBatch(ctx context.Context, keys []string) error {

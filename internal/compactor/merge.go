@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/cluster/work"
 	"github.com/millstream/millstream/internal/columnar"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/searchindex"
@@ -35,15 +36,20 @@ func (c *Compactor) Compact(ctx context.Context) error {
 		return err
 	}
 	var errs []error
+	units := c.units(work.Compaction)
 	for _, d := range datasets {
+		if !units.owns(unitOf(d)) {
+			continue
+		}
 		if d.Signal == signal.Metrics {
 			continue // sorted by series, which Merge does not do; their layout is settled with PromQL
 		}
 		errs = append(errs, c.compactDataset(ctx, d))
 		if ctx.Err() != nil {
-			break
+			return errors.Join(errs...)
 		}
 	}
+	units.done()
 	return errors.Join(errs...)
 }
 
