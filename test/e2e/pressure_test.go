@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,16 +56,24 @@ func TestCountNeverGoesDown(t *testing.T) {
 	t.Logf("%d questions over %v segments", asked, s.metric(t, "millstream_ingest_segments_total"))
 }
 
+// open asks for a statement's answer as NDJSON and returns it unread.
+func (s store) open(t *testing.T, statement string) *http.Response {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"statement": statement})
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/api/v1/query?format=ndjson", bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("X-Scope-OrgID", s.Org)
+	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
+	require.NoError(t, err)
+	return res
+}
+
 // streamAll asks for all rows of a stream, and reads them as they come. It returns their number and the time to the first.
 func (s store) streamAll(t *testing.T, stream string) (rows int, first time.Duration) {
 	t.Helper()
-	body := strings.NewReader(`{"statement":"SELECT * FROM ` + stream + `"}`)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/api/v1/query?format=ndjson", body)
-	require.NoError(t, err)
-	req.Header.Set("X-Scope-OrgID", s.Org)
 	asked := time.Now()
-	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
-	require.NoError(t, err)
+	res := s.open(t, "SELECT * FROM "+stream)
 	defer res.Body.Close()
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	lines := bufio.NewReaderSize(res.Body, mib)
@@ -87,6 +96,11 @@ func (s store) streamAll(t *testing.T, stream string) (rows int, first time.Dura
 	return rows - 1, first
 }
 
+// streamingMemory is what the server may take while it streams rows of any number, with 256 MiB for the engine. Seen: 361 MiB with flushes
+// and merges beside it. A server that held the answer of three million rows would have a gigabyte more, one that held the row groups
+// of a merge had 790 MiB.
+const streamingMemory = 600 * mib
+
 // testStreaming stores n rows and reads them all back; the answer must not be held in memory.
 func testStreaming(t *testing.T, n int) {
 	t.Helper()
@@ -99,7 +113,7 @@ func testStreaming(t *testing.T, n int) {
 	rows, first := s.streamAll(t, "s1")
 	require.Equal(t, n, rows)
 	t.Logf("%d rows in %v, the first after %v, peak %d MiB", rows, time.Since(began), first, s.peakRSS(t)/mib)
-	require.Less(t, s.peakRSS(t), s.memorySum(t))
+	require.Less(t, s.peakRSS(t), int64(streamingMemory))
 }
 
 func TestSelectStarStreams(t *testing.T) {
