@@ -127,7 +127,7 @@ var restricted = []struct {
 	{"C", []string{"internal/duck"}, true, "internal/duck is the only cgo"},
 	{"internal/catalog/postgres", []string{"internal/app", "internal/cli"}, false, "others take catalog's contract"},
 	{"internal/catalog/sqlite", []string{"internal/app"}, false, "others take catalog's contract"},
-	{"internal/cluster/postgres", []string{"internal/app"}, false, "others take cluster's contract"},
+	{"internal/cluster/postgres", []string{"internal/app", "internal/cli"}, false, "others take cluster's contract"},
 	{"internal/objstore/cloud", []string{"internal/app"}, false, "others take objstore's contract"},
 	{"internal/objstore/faultstore", nil, false, "faults are for tests"},
 	{"github.com/thanos-io/objstore/", []string{"internal/objstore"}, false, "others take objstore's contract"},

@@ -10,7 +10,7 @@ import (
 )
 
 // steps is how long a random life is.
-const steps = 80
+const steps = 40
 
 func randomCases() []testCase {
 	return []testCase{{"any sequence of joins, leaves, crashes and outages", func(f *fixture) {
