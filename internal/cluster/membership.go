@@ -69,7 +69,8 @@ func (o Options) validate() error {
 // Membership is a process's part in the cluster: it tells that the process lives and knows who else does. Its methods may be called
 // concurrently.
 //
-// Claim comes first, then Run, before a replay: a claimed id without heartbeats falls silent. Leave takes the node out of the views while Run goes on, so that it can finish its work.
+// Claim comes first, then Run, before a replay: a claimed id without heartbeats falls silent. Leave takes the node out of the views
+// while Run goes on, so that it can finish its work.
 type Membership struct {
 	o       Options
 	store   Store

@@ -316,7 +316,7 @@ func TestStatic(t *testing.T) {
 	n, ok := v.Node("s")
 	require.True(t, ok)
 	require.Equal(t, int64(3), n.Incarnation)
-	require.Equal(t, v.Nodes(), []cluster.Node{n})
+	require.Equal(t, []cluster.Node{n}, v.Nodes())
 	_, ok = v.Node("t")
 	require.False(t, ok)
 }
