@@ -202,7 +202,8 @@ func (rawCodec) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (rawCodec) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 func (rawCodec) Name() string                       { return "proto" }
 
-// Deltas stay deltas and say so, histograms of every scale are whole; a sum over deltas is the total.
+// Deltas stay deltas and say so, whatever a counter's points are; histograms of every scale are whole; a sum over deltas is the total. A
+// counter that began anew tells it by its start. (Deltas and scales are never converted on the way in: docs/protocol/otlp.md.)
 func TestCase_O05(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -219,6 +220,29 @@ func TestCase_O05(t *testing.T) {
 		p.SetStartTimestamp(pcommon.NewTimestampFromTime(at.Add(time.Duration(i) * time.Second)))
 		p.SetTimestamp(pcommon.NewTimestampFromTime(at.Add(time.Duration(i+1) * time.Second)))
 		p.SetIntValue(v)
+	}
+	restarted := list.AppendEmpty()
+	restarted.SetName("restarted")
+	total := restarted.SetEmptySum()
+	total.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	total.SetIsMonotonic(true)
+	for i, v := range []int64{10, 14, 2} {
+		p := total.DataPoints().AppendEmpty()
+		p.SetStartTimestamp(pcommon.NewTimestampFromTime(at.Add(time.Duration(i/2) * 2 * time.Second)))
+		p.SetTimestamp(pcommon.NewTimestampFromTime(at.Add(time.Duration(i+1) * time.Second)))
+		p.SetIntValue(v)
+	}
+	deltas := list.AppendEmpty()
+	deltas.SetName("latency")
+	parts := deltas.SetEmptyHistogram()
+	parts.SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
+	for i := range 2 {
+		p := parts.DataPoints().AppendEmpty()
+		p.SetTimestamp(pcommon.NewTimestampFromTime(at.Add(time.Duration(i+1) * time.Second)))
+		p.ExplicitBounds().FromRaw([]float64{1, 5})
+		p.BucketCounts().FromRaw([]uint64{uint64(i), 2, 3})
+		p.SetCount(uint64(i) + 5)
+		p.SetSum(7.5)
 	}
 	for _, c := range []struct {
 		name        string
@@ -257,6 +281,15 @@ func TestCase_O05(t *testing.T) {
 	s.stages(t, func(t *testing.T) {
 		require.Equal(t, "12", s.one(t, "SELECT sum(value) FROM metrics.orders WHERE _temporality = 'delta' AND _monotonic"))
 		require.Equal(t, "3", s.one(t, "SELECT count(DISTINCT _start) FROM metrics.orders"))
+		require.Equal(t, []string{"3", "4", "5"}, s.column(t, "SELECT value FROM metrics.orders ORDER BY _timestamp"))
+		require.Equal(t, "0", s.one(t, "SELECT count(*) FROM metrics.orders WHERE _temporality IS DISTINCT FROM 'delta'"))
+		// An increase over a restart: the greatest value of each start.
+		require.Equal(t, "16", s.one(t, "SELECT sum(top) FROM (SELECT max(value) AS top FROM metrics.restarted "+
+			"WHERE _temporality = 'cumulative' GROUP BY _start)"))
+		// Buckets of deltas add up.
+		require.Equal(t, []string{"1", "4", "6"}, s.column(t, "SELECT sum(n::BIGINT) FROM (SELECT "+
+			"unnest(json_extract(_histogram, '$.bucketCounts[*]')) AS n, unnest([0, 1, 2]) AS i FROM metrics.latency) GROUP BY i ORDER BY i"))
+		require.Equal(t, "11", s.one(t, "SELECT sum(json_extract(_histogram, '$.count')::BIGINT) FROM metrics.latency WHERE _temporality = 'delta'"))
 		for name, want := range map[string][2]string{
 			"fine":   {"delta", `{"count":13,"sum":1.5,"scale":20,"zeroCount":7,"positive":{"offset":-3,"bucketCounts":[1,2,3]}}`},
 			"finer":  {"cumulative", `{"count":11,"sum":1.5,"scale":10,"zeroCount":7,"positive":{"offset":-3,"bucketCounts":[4]}}`},
