@@ -230,18 +230,3 @@ func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex
 	return searchindex.Open(ctx, read, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum})
 }
 
-// dropNotifier makes this node's writers ask the catalog again after a database was dropped, so that none of them writes to the
-// dropped one when another of its name is made.
-type dropNotifier struct {
-	catalog.Catalog
-	node *node
-}
-
-// DropDatabase implements catalog.Names.
-func (d dropNotifier) DropDatabase(ctx context.Context, org tenant.ID, name string) error {
-	err := d.Catalog.DropDatabase(ctx, org, name)
-	if d.node.ingest != nil {
-		d.node.ingest.ForgetDatabase(org, name)
-	}
-	return err
-}

@@ -24,6 +24,7 @@ import (
 	"github.com/millstream/millstream/internal/rpc"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
 
@@ -41,6 +42,8 @@ type fakeNode struct {
 	fail    error         // ends an answer instead of EOF
 	closed  chan struct{} // closed with the answer
 	closing bool
+
+	forgotten []string
 }
 
 var errRefused = errors.New("refused")
@@ -59,6 +62,12 @@ func (n *fakeNode) Write(ctx context.Context, batches ...*signal.Batch) error {
 		}
 	}
 	return n.err
+}
+
+func (n *fakeNode) ForgetDatabase(org tenant.ID, database string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgotten = append(n.forgotten, string(org)+"/"+database)
 }
 
 func (n *fakeNode) Holding() []catalog.WriterKey { return []catalog.WriterKey{{Node: "i1", Epoch: 7}} }
@@ -389,6 +398,14 @@ func TestFreshRows(t *testing.T) {
 	require.EqualValues(t, 2, result.Snapshots[0].Chunks[1].Seq)
 	require.EqualValues(t, 2, result.Snapshots[1].Dataset)
 	require.EqualValues(t, 6, result.Rows())
+}
+
+func TestADroppedDatabaseIsForgotten(t *testing.T) {
+	t.Parallel()
+	n := &fakeNode{}
+	p, _ := serve(t, n, rpc.Options{})
+	require.NoError(t, p.ForgetDatabase(context.Background(), "t1", "d"))
+	require.Equal(t, []string{"t1/d"}, n.forgotten)
 }
 
 // TestAWrongTokenRevealsNothing: every call, known or not, gets the same answer.

@@ -17,6 +17,7 @@ import (
 	"github.com/millstream/millstream/internal/fresh"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
 
@@ -28,6 +29,7 @@ const (
 	methodFresh  = "/" + serviceName + "/Snapshot"
 	methodAsk    = "/" + serviceName + "/Ask"
 	methodPromQL = "/" + serviceName + "/AnswerPromQL"
+	methodForget = "/" + serviceName + "/ForgetDatabase"
 )
 
 // MaxMessageBytes bounds a message: the greatest batch of a body of 64 MiB, with room.
@@ -36,6 +38,8 @@ const MaxMessageBytes = 256 << 20
 // Appender makes batches durable: ingest.Ingest.
 type Appender interface {
 	Write(ctx context.Context, batches ...*signal.Batch) error
+	// ForgetDatabase makes the next write to a stream of the database ask the catalog again.
+	ForgetDatabase(org tenant.ID, database string)
 }
 
 // Holder reads the fresh rows of this process.
@@ -104,6 +108,7 @@ func describe() *grpc.ServiceDesc {
 		Methods: []grpc.MethodDesc{
 			{MethodName: "Ping", Handler: unary((*Server).ping)},
 			{MethodName: "Append", Handler: unary((*Server).append)},
+			{MethodName: "ForgetDatabase", Handler: unary((*Server).forgetDatabase)},
 			{MethodName: "AnswerPromQL", Handler: unary((*Server).answerPromQL)},
 		},
 		Streams: []grpc.StreamDesc{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,8 +56,10 @@ type Reader struct {
 	flight singleflight.Group
 	mu     struct {
 		sync.Mutex
-		writers []catalog.Writer
-		read    time.Time // zero: never
+		writers []catalog.Writer // as of the last read that succeeded
+		began   time.Time        // when that read began
+		reads   int64            // its number, 0 = none yet
+		begun   int64            // reads that have begun
 	}
 }
 
@@ -87,7 +88,7 @@ func New(opts Options, deps Deps) *Reader {
 
 // Snapshot implements querier.Buffers.
 func (r *Reader) Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, error) {
-	writers, err := r.list(ctx, r.opts.ListFor)
+	writers, err := r.recent(ctx)
 	if err != nil {
 		return fresh.Result{}, err
 	}
@@ -100,7 +101,7 @@ func (r *Reader) Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, e
 		out.Release()
 		return fresh.Result{}, err
 	}
-	now, err := r.list(ctx, 0)
+	now, err := r.latest(ctx)
 	if err != nil {
 		out.Release()
 		return fresh.Result{}, err
@@ -190,18 +191,31 @@ func (r *Reader) askOne(ctx context.Context, q fresh.Request, address string) (o
 	return out
 }
 
-// list returns the writers as of at most age ago. Concurrent readers share one read of the catalog that begins after they ask.
-func (r *Reader) list(ctx context.Context, age time.Duration) ([]catalog.Writer, error) {
-	asked := r.deps.Clock.Now()
+// recent returns the writers as of at most Options.ListFor ago.
+func (r *Reader) recent(ctx context.Context) ([]catalog.Writer, error) {
+	r.mu.Lock()
+	writers, age, known := r.mu.writers, r.deps.Clock.Now().Sub(r.mu.began), r.mu.reads > 0
+	r.mu.Unlock()
+	if known && age <= r.opts.ListFor {
+		return writers, nil
+	}
+	return r.latest(ctx)
+}
+
+// latest returns the writers as of a moment after the call. Concurrent calls share a read that begins after them.
+func (r *Reader) latest(ctx context.Context) ([]catalog.Writer, error) {
+	r.mu.Lock()
+	next := r.mu.begun + 1 // the number of the first read that begins from now on
+	r.mu.Unlock()
 	for {
-		r.mu.Lock()
-		writers, read := r.mu.writers, r.mu.read
-		r.mu.Unlock()
-		if !read.IsZero() && (!read.Before(asked) || asked.Sub(read) <= age && age > 0) {
-			return writers, nil
-		}
 		if err := r.refresh(ctx); err != nil {
 			return nil, err
+		}
+		r.mu.Lock()
+		writers, done := r.mu.writers, r.mu.reads >= next
+		r.mu.Unlock()
+		if done {
+			return writers, nil
 		}
 	}
 }
@@ -212,15 +226,18 @@ func (r *Reader) refresh(ctx context.Context) error {
 	done := r.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 		defer cancel()
+		r.mu.Lock()
+		r.mu.begun++
+		number := r.mu.begun
+		r.mu.Unlock()
 		began := r.deps.Clock.Now()
 		writers, err := r.deps.Writers.Writers(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("list the writers: %w", err)
 		}
-		slices.SortFunc(writers, func(a, b catalog.Writer) int { return strings.Compare(a.Address, b.Address) })
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.mu.writers, r.mu.read = writers, began
+		r.mu.writers, r.mu.began, r.mu.reads = writers, began, number
 		return nil, nil
 	})
 	select {

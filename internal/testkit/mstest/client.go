@@ -91,6 +91,9 @@ func (c Client) Ask(ctx context.Context, statement string) (Answer, error) {
 	if err := d.Decode(&a); err != nil {
 		return Answer{}, fmt.Errorf("read the answer %q: %w", res.Body, err)
 	}
+	if a.Error != nil && a.Error.Code == "unavailable" { // the process that answered was killed meanwhile
+		return Answer{}, fmt.Errorf("%w: it broke off after %d rows: %s", ErrNoAnswer, len(a.Rows), a.Error.Message)
+	}
 	if a.Error != nil {
 		return Answer{}, fmt.Errorf("the answer broke off after %d rows: %s: %s", len(a.Rows), a.Error.Code, a.Error.Message)
 	}
