@@ -13,11 +13,12 @@ import (
 
 // Info is what the catalog keeps of a written file.
 type Info struct {
-	Bytes     int64
-	Rows      int64
-	MinTime   int64 // least event time, microseconds since the epoch, inclusive
-	MaxTime   int64 // greatest event time, microseconds since the epoch, inclusive
-	RowGroups int
+	Bytes      int64
+	Rows       int64
+	Duplicates int64 // samples that a merge has dropped
+	MinTime    int64 // least event time, microseconds since the epoch, inclusive
+	MaxTime    int64 // greatest event time, microseconds since the epoch, inclusive
+	RowGroups  int
 	// Columns are the physical columns by id, then type. Of the columns of ours only signal.NanosColumn stands among them, with
 	// id 0 and only if the file has it.
 	Columns  []catalog.SegmentColumn

@@ -13,23 +13,23 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/millstream/millstream/internal/catalog"
-	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
 )
 
-// Source is a file to merge: sorted by time, its bytes checked against the catalog's checksum by the caller.
+// Source is a file to merge, its bytes checked against the catalog's checksum by the caller.
 type Source struct {
 	Path    string
+	Segment catalog.SegmentID // needed for BySeries alone
 	Columns []catalog.SegmentColumn
 }
 
-// Merge merges files of one stream, each sorted by time, into one file at path (see WriteFile). It streams: memory is a row group of
-// each source and a few of the result. Rows of equal time come in no certain order. The caller compares Info.Rows with what the
-// sources hold.
+// Merge merges files of one dataset, each sorted as opts.Sort says, into one file at path (see WriteFile). It streams: memory is a row
+// group of each source and a few of the result. By time, rows of equal time come in no certain order; by series, samples that another
+// one of the same time outdoes are dropped (Info.Duplicates). The caller compares Info.Rows with what the sources hold.
 func Merge(ctx context.Context, path string, sources []Source, opts WriteOptions) (Info, error) {
 	opts = opts.withDefaults()
-	if opts.Sort != ByTime {
-		return Info{}, fault.New(fault.Internal, "merging order %d", opts.Sort)
+	if opts.Sort == BySeries {
+		return mergeSeries(ctx, path, sources, opts)
 	}
 	fields, nanos, err := mergedFields(sources)
 	if err != nil {

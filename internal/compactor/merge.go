@@ -41,9 +41,6 @@ func (c *Compactor) Compact(ctx context.Context) error {
 		if !units.owns(unitOf(d)) {
 			continue
 		}
-		if d.Signal == signal.Metrics {
-			continue // sorted by series, which Merge does not do; their layout is settled with PromQL
-		}
 		errs = append(errs, c.compactDataset(ctx, d))
 		if ctx.Err() != nil {
 			return errors.Join(errs...)
@@ -130,29 +127,33 @@ func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths
 	var rows int64
 	level := 0
 	for i, s := range g.sources {
-		sources[i] = columnar.Source{Path: paths[i], Columns: s.Columns}
+		sources[i] = columnar.Source{Path: paths[i], Segment: s.ID, Columns: s.Columns}
 		rows += s.Rows
 		level = max(level, s.Level)
 	}
 	staging := filepath.Join(c.opts.StagingDir, fmt.Sprintf("merge-%016x.parquet", int64(id)))
 	defer os.Remove(staging) //nolint:errcheck // a leftover is removed at the next start
-	info, err := columnar.Merge(ctx, staging, sources, columnar.WriteOptions{Segment: id, Level: mergeLevel, Index: true})
+	opts := columnar.WriteOptions{Segment: id, Level: mergeLevel, Index: true}
+	if d.Signal == signal.Metrics {
+		opts.Sort, opts.Index = columnar.BySeries, false
+	}
+	info, err := columnar.Merge(ctx, staging, sources, opts)
 	if err != nil {
 		return catalog.Segment{}, err
 	}
-	if info.Rows != rows {
-		return catalog.Segment{}, fault.New(fault.Internal, "merging gave %d rows instead of %d", info.Rows, rows)
+	if info.Rows+info.Duplicates != rows {
+		return catalog.Segment{}, fault.New(fault.Internal, "merging gave %d rows instead of %d", info.Rows+info.Duplicates, rows)
 	}
 	key := columnar.ObjectKey(d.Org, d.Signal, d.ID, g.partition, id)
 	seg := catalog.Segment{
 		ID: id, Dataset: d.ID, Org: d.Org, Key: key, Bytes: info.Bytes, Rows: info.Rows, MinTime: info.MinTime, MaxTime: info.MaxTime,
 		Partition: g.partition, Level: level + 1, Format: info.Format, Checksum: info.Checksum, RowGroups: info.RowGroups, Columns: info.Columns,
 	}
-	index := info.Index.Finish(searchindex.Identity{Key: key, Checksum: info.Checksum})
-	seg.IndexKey, seg.Index = strings.TrimSuffix(key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(index))
-	if err := c.deps.Objects.PutFile(ctx, key, staging); err != nil {
+	if err := c.deps.Objects.PutFile(ctx, key, staging); err != nil || info.Index == nil {
 		return seg, err
 	}
+	index := info.Index.Finish(searchindex.Identity{Key: key, Checksum: info.Checksum})
+	seg.IndexKey, seg.Index = strings.TrimSuffix(key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(index))
 	return seg, c.deps.Objects.Put(ctx, seg.IndexKey, bytes.NewReader(index), seg.Index)
 }
 

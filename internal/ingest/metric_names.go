@@ -12,25 +12,6 @@ import (
 	"github.com/millstream/millstream/internal/signal"
 )
 
-// metricColumns are the columns of metrics datasets; a column's id is its place, from 1. Places are never reused.
-//
-//nolint:gochecknoglobals // an immutable list
-var metricColumns = [...]string{
-	signal.MetricColumn, signal.LabelsColumn, signal.ValueColumn, signal.KindColumn, signal.UnitColumn, signal.DescriptionColumn,
-	signal.TemporalityColumn, signal.MonotonicColumn, signal.StartColumn, signal.HistogramColumn, signal.ExemplarsColumn,
-	signal.FlagsColumn, signal.OverflowColumn,
-}
-
-// metricLayout is the columnar.Columns of metrics datasets.
-func metricLayout(name string) (catalog.Column, bool) {
-	for i, c := range metricColumns {
-		if c == name {
-			return catalog.Column{ID: catalog.ColumnID(i + 1), Name: c, Physical: c}, true
-		}
-	}
-	return catalog.Column{}, false
-}
-
 // metricLabels returns the label names that the records bring for each metric's stream, so that SQL shows labels as columns. Only
 // names not published before are asked of the catalog.
 func (n *names) metricLabels(ctx context.Context, dataset catalog.Stream, records []arrow.RecordBatch) ([]catalog.PublishedColumns, error) {

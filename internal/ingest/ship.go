@@ -85,7 +85,7 @@ func (g *Ingest) fill(ctx context.Context, s *shipment, records []arrow.RecordBa
 // layout returns ids and physical names of the records' columns.
 func (g *Ingest) layout(ctx context.Context, b *buffer, records []arrow.RecordBatch) (columnar.Columns, error) {
 	if b.dataset.Signal == signal.Metrics {
-		return metricLayout, nil
+		return columnar.MetricColumn, nil
 	}
 	g.names.mu.RLock()
 	k := g.names.mu.byID[b.dataset.ID]

@@ -152,6 +152,12 @@ func (f *segmentReader) columns(ctx context.Context, group int) (*groupColumns, 
 			return nil, err
 		}
 	}
+	if f.reader.Has(signal.VersionColumn) {
+		if g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn); err != nil {
+			return nil, err
+		}
+		g.version = 0
+	}
 	if f.reader.Has(signal.StartColumn) {
 		starts, _, err := f.reader.NullableInts(ctx, group, signal.StartColumn)
 		if err != nil {

@@ -21,7 +21,8 @@ type series struct {
 
 // piece is samples of one series from one place, in order of time. Its slices are shared and never written.
 type piece struct {
-	version    int64 // of two samples at one time the one of the greater version counts
+	version    int64   // of two samples at one time the one of the greater version counts
+	versions   []int64 // a row, of a merged file; nil when version is all rows'
 	times      []int64
 	values     []float64 // of a histogram's row anything
 	histograms [][]byte  // stored form, nil for a float; nil when all are floats
@@ -35,6 +36,9 @@ func (p *piece) slice(from, to int) piece {
 	}
 	if p.starts != nil {
 		out.starts = p.starts[from:to]
+	}
+	if p.versions != nil {
+		out.versions = p.versions[from:to]
 	}
 	return out
 }
@@ -87,7 +91,7 @@ func merged(pieces []piece) piece {
 	hasHistograms, hasStarts := false, false
 	for i, p := range pieces {
 		for row, t := range p.times {
-			refs = append(refs, ref{t, p.version, i, row})
+			refs = append(refs, ref{t, max(p.version, at(p.versions, row)), i, row})
 		}
 		hasHistograms = hasHistograms || p.histograms != nil
 		hasStarts = hasStarts || p.starts != nil

@@ -15,6 +15,7 @@ const (
 	HistogramColumn   = "_histogram"   // JSON object: the buckets, sum, count, min, max of one sample
 	ExemplarsColumn   = "_exemplars"   // JSON array
 	FlagsColumn       = "_flags"       // int64: OTLP's data point flags, absent when 0
+	VersionColumn     = "_version"     // int64: the segment that the row was flushed to; in merged files alone
 )
 
 // MetricKind is the kind of a metric as KindColumn stores it; empty when nobody said.

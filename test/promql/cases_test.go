@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/testkit/promtest"
@@ -115,6 +116,8 @@ func (b *bench) everywhere(t *testing.T, check func(*testing.T)) {
 	t.Run("replayed", check)
 	b.Flush(t)
 	t.Run("flushed", check)
+	b.Merge(t)
+	t.Run("merged", check)
 }
 
 // P01: an empty label is no label.
@@ -210,13 +213,33 @@ func TestASeriesSpansFilesAndBuffers(t *testing.T) {
 			b.Flush(t)
 		}
 	}
-	require.Equal(t, map[string]string{
-		`{"__name__":"m","i":"1"}`: "0 1 2 3 4 5 ", `{"__name__":"m","i":"2"}`: "0 10 20 30 40 50 ",
-	}, b.instant(t, `m[2m]`, 75))
-	require.JSONEq(t, `["1","2"]`, string(b.ask(t, "label/i/values", url.Values{})))
-	require.JSONEq(t, `["__name__","i"]`, string(b.ask(t, "labels", url.Values{})))
-	require.JSONEq(t, `[{"__name__":"m","i":"1"}]`, string(b.ask(t, "series", url.Values{"match[]": {`m{i="1"}`}})))
-	require.JSONEq(t, `[]`, string(b.ask(t, "series", url.Values{"match[]": {`m`}, "start": {"76"}, "end": {"80"}})))
+	b.everywhere(t, func(t *testing.T) {
+		require.Equal(t, map[string]string{
+			`{"__name__":"m","i":"1"}`: "0 1 2 3 4 5 ", `{"__name__":"m","i":"2"}`: "0 10 20 30 40 50 ",
+		}, b.instant(t, `m[2m]`, 75))
+		require.JSONEq(t, `["1","2"]`, string(b.ask(t, "label/i/values", url.Values{})))
+		require.JSONEq(t, `["__name__","i"]`, string(b.ask(t, "labels", url.Values{})))
+		require.JSONEq(t, `[{"__name__":"m","i":"1"}]`, string(b.ask(t, "series", url.Values{"match[]": {`m{i="1"}`}})))
+		require.JSONEq(t, `[]`, string(b.ask(t, "series", url.Values{"match[]": {`m`}, "start": {"76"}, "end": {"80"}})))
+	})
+}
+
+// Of two values at one time, written by processes that do not know of each other, the later one counts, merged or not.
+func TestTheLaterOfTwoValuesCounts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.send(t, []string{"__name__", "m"}, point{0, 1}, point{15, 2})
+	b.Flush(t)
+	b.Restart(t) // forgets what it has seen
+	b.send(t, []string{"__name__", "m"}, point{15, 3}, point{30, 4})
+	b.api = promapi.New(promapi.Options{}, promapi.Deps{Metrics: b.Prom})
+	b.everywhere(t, func(t *testing.T) {
+		require.Equal(t, map[string]string{`{"__name__":"m"}`: "1 3 4 "}, b.instant(t, `m[1m]`, 30))
+	})
+	segments, err := b.Catalog.Snapshot(t.Context(), catalog.SnapshotQuery{Datasets: []catalog.DatasetID{1}, End: math.MaxInt64})
+	require.NoError(t, err)
+	require.Len(t, segments.Segments, 1)
+	require.EqualValues(t, 3, segments.Segments[0].Rows, "the merge has dropped the earlier value")
 }
 
 // A range query evaluates at every step.

@@ -2,6 +2,7 @@ package promtest
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog/sqlite"
 	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/compactor"
 	"github.com/millstream/millstream/internal/filecache"
 	"github.com/millstream/millstream/internal/ingest"
 	"github.com/millstream/millstream/internal/objstore"
@@ -93,6 +95,16 @@ func (s *Store) Flush(t testing.TB) {
 	require.NoError(t, s.Ingest.Flush(t.Context()))
 }
 
+// Merge merges all files of a day, as the compactor does once their days are over.
+func (s *Store) Merge(t testing.TB) {
+	t.Helper()
+	c := compactor.New(compactor.Options{StagingDir: s.dir}, compactor.Deps{
+		Catalog: s.Catalog, Objects: s.Objects, Files: s.Files, Clock: clock.NewFake(time.Now().AddDate(1, 0, 0)),
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, c.Compact(t.Context()))
+}
+
 // Write stores a remote write request of Org, not compressed, in the default database.
 func (s *Store) Write(ctx context.Context, body []byte, version promwrite.Version) (promwrite.Result, error) {
 	return s.WriteAs(ctx, Org, body, version)
@@ -109,3 +121,6 @@ func (s *Store) WriteAs(ctx context.Context, org tenant.ID, body []byte, version
 
 // Queryable returns what PromQL sees.
 func (s *Store) Queryable() storage.Queryable { return s.Prom.Queryable(Org, signal.DefaultDatabase) }
+
+// Dir returns the folder of the store's files.
+func (s *Store) Dir() string { return s.dir }
