@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -58,7 +59,9 @@ func TestCase_W04_Gigabytes(t *testing.T) {
 	}
 	began = time.Now()
 	require.NoError(t, s.StartAlive(t.Context()))
-	require.NoError(t, s.WaitReady(t.Context()))
+	ready, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	require.NoError(t, s.WaitReady(ready))
 	t.Logf("replayed in %v, peak %d MiB", time.Since(began), s.peakRSS(t)/mib)
 	require.Less(t, s.peakRSS(t), int64(memory))
 	for stream, rows := range sent {

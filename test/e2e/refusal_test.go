@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +151,59 @@ func TestCase_O04_OverRate(t *testing.T) {
 	var st status.Status
 	require.NoError(t, proto.Unmarshal(res.Body, &st))
 	require.Contains(t, st.GetMessage(), "ingestion_burst_size_mb")
+}
+
+// Other protocols tell an org's rate in their own dress: JSON with what of a stream is stored, one line of text for Loki, Elasticsearch's
+// error for a bulk request as a whole.
+func TestOverRateInEveryDress(t *testing.T) {
+	t.Parallel()
+	s := start(t, "MS_LIMITS_INGESTION_RATE_MB", "0.05", "MS_LIMITS_INGESTION_BURST_SIZE_MB", "0.1")
+	line := strings.Repeat("x", 1000)
+	send := func(org, path, media, body string) mstest.Response {
+		return s.Server.Client(org).Post(t, path, body, "Content-Type", media)
+	}
+	limited := func(res mstest.Response) {
+		t.Helper()
+		require.Equal(t, http.StatusTooManyRequests, res.Status, "%s", res.Body)
+		require.Contains(t, string(res.Body), "ingestion rate limit exceeded for org ")
+		seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		require.NoError(t, err)
+		require.Positive(t, seconds)
+	}
+	rows := strings.Repeat(`{"m":"`+line+`"}`+"\n", 90)
+	require.Equal(t, http.StatusOK, send("json", "/api/v1/intake/logs/s", "application/x-ndjson", rows).Status)
+	res := send("json", "/api/v1/intake/logs/s", "application/x-ndjson", rows)
+	limited(res)
+	require.NotContains(t, string(res.Body), "settled", "nothing of it is stored")
+
+	res = send("stream", "/api/v1/intake/logs/s", "application/x-ndjson", rows+rows)
+	limited(res)
+	var told struct{ Accepted, Settled int }
+	require.NoError(t, json.Unmarshal(res.Body, &told))
+	require.InDelta(t, 103, told.Settled, 1, "the rows of the first 0.1 MiB")
+	require.Equal(t, told.Settled, told.Accepted)
+	require.Equal(t, strconv.Itoa(told.Accepted), text(s.Server.Client("stream").Query(t, "SELECT count(*) FROM s")[0][0]))
+
+	push := `{"streams":[{"stream":{"job":"a"},"values":[["` + strconv.FormatInt(time.Now().UnixNano(), 10) + `","` +
+		strings.Repeat(line, 90) + `"]]}]}`
+	require.Equal(t, http.StatusNoContent, send("loki", "/loki/api/v1/push", "application/json", push).Status)
+	res = send("loki", "/loki/api/v1/push", "application/json", push)
+	limited(res)
+	require.Equal(t, 1, strings.Count(strings.TrimSpace(string(res.Body))+"\n", "\n"), "one line")
+
+	bulk := strings.Repeat(`{"create":{"_index":"i"}}`+"\n"+`{"m":"`+line+`"}`+"\n", 80)
+	require.Equal(t, http.StatusOK, send("bulk", "/_bulk", "application/x-ndjson", bulk).Status)
+	res = send("bulk", "/_bulk", "application/x-ndjson", bulk)
+	limited(res)
+	var failed struct {
+		Error  struct{ Type, Reason string }
+		Status int
+		Items  []any
+	}
+	require.NoError(t, json.Unmarshal(res.Body, &failed))
+	require.Equal(t, http.StatusTooManyRequests, failed.Status)
+	require.Empty(t, failed.Items, "the request as a whole")
+	require.Equal(t, "80", text(s.Server.Client("bulk").Query(t, "SELECT count(*) FROM i")[0][0]))
 }
 
 // diskVariable tells the test binary that it runs in a mount namespace of its own, where the folder is a small file system.
