@@ -45,7 +45,7 @@ type seriesInput struct {
 type metricRows struct {
 	metric, labels, histogram *array.String
 	value                     *array.Float64
-	version                   *array.Int64
+	version, flags            *array.Int64
 }
 
 // seriesName is what series are ordered by.
@@ -195,8 +195,11 @@ func metricRowsOf(r arrow.RecordBatch) (*metricRows, error) {
 				out.value = c
 			}
 		case *array.Int64:
-			if s.Field(i).Name == metricKey(signal.VersionColumn) {
+			switch s.Field(i).Name {
+			case metricKey(signal.VersionColumn):
 				out.version = c
+			case metricKey(signal.FlagsColumn):
+				out.flags = c
 			}
 		}
 	}
@@ -218,7 +221,8 @@ func (r *metricRows) series(row int) seriesName {
 
 // holdsSample reports whether a row is a sample; others, such as metadata, have no duplicates.
 func (r *metricRows) holdsSample(row int) bool {
-	return r.value != nil && r.value.IsValid(row) || r.histogram != nil && r.histogram.IsValid(row)
+	return r.value != nil && r.value.IsValid(row) || r.histogram != nil && r.histogram.IsValid(row) ||
+		r.flags != nil && r.flags.IsValid(row)
 }
 
 // take moves the rows of a series from a source to the pending ones. They may go on in the next row groups.

@@ -33,6 +33,9 @@ type samples struct {
 	}
 }
 
+// noValueBits stands for signal.FlagNoValue: the bits of Prometheus' staleness marker, which no other value has.
+const noValueBits = 0x7ff0000000000002
+
 // sample is a time and what stands there: the bits of a float, or the hash of a histogram.
 type sample struct {
 	micros int64
@@ -75,7 +78,8 @@ type judgement struct {
 	refused signal.RefusedSamples
 }
 
-// judge compares a batch with what is remembered and with itself. Equal samples that are there already are dropped without a word.
+// judge compares a batch with what is remembered and with itself. Equal samples that are there already are dropped without a word. The
+// order within a batch is the sender's business: the floats of a series may stand before its histograms.
 func (s *samples) judge(b *signal.Batch) *judgement {
 	j := &judgement{seen: make(map[uint64]sample)}
 	r := b.Record
@@ -92,9 +96,10 @@ func (s *samples) judge(b *signal.Batch) *judgement {
 			continue
 		}
 		series := rows.series(row)
+		durable, isDurable := s.newest(series)
 		last, known := j.seen[series]
 		if !known {
-			last, known = s.newest(series)
+			last, known = durable, isDurable
 		}
 		switch {
 		case !known || x.micros > last.micros:
@@ -104,10 +109,10 @@ func (s *samples) judge(b *signal.Batch) *judgement {
 		case x.micros == last.micros:
 			j.drop(row, int(r.NumRows()))
 			j.refused.Join(&signal.RefusedSamples{Duplicate: 1, FirstDuplicate: rows.describe(row, "another value stands at that time already")})
-		case x.micros < last.micros-disorderWindow.Microseconds():
+		case isDurable && x.micros < durable.micros-disorderWindow.Microseconds():
 			j.drop(row, int(r.NumRows()))
 			j.refused.Join(&signal.RefusedSamples{TooOld: 1, FirstTooOld: rows.describe(row,
-				fmt.Sprintf("the newest sample is of %s, samples up to %s before it are taken", stamp(last.micros), disorderWindow))})
+				fmt.Sprintf("the newest sample is of %s, samples up to %s before it are taken", stamp(durable.micros), disorderWindow))})
 		}
 	}
 	return j
@@ -151,6 +156,7 @@ type orderedRows struct {
 	metrics, labels *array.String
 	values          *array.Float64
 	histograms      *array.String
+	flags           *array.Int64
 
 	place                  string // the database, which the hash covers
 	lastMetric, lastLabels string // of the hash
@@ -168,6 +174,11 @@ func sampleRows(r arrow.RecordBatch) *orderedRows {
 			out.values = c
 		}
 	}
+	for _, i := range r.Schema().FieldIndices(signal.FlagsColumn) {
+		if c, ok := r.Column(i).(*array.Int64); ok {
+			out.flags = c
+		}
+	}
 	return out
 }
 
@@ -179,6 +190,8 @@ func (o *orderedRows) at(row int) (sample, bool) {
 		x.bits = math.Float64bits(o.values.Value(row))
 	case o.histograms != nil && o.histograms.IsValid(row):
 		x.bits = xxhash.Sum64String(o.histograms.Value(row))
+	case o.flags != nil && o.flags.IsValid(row) && o.flags.Value(row)&signal.FlagNoValue != 0:
+		x.bits = noValueBits
 	default:
 		return x, false
 	}

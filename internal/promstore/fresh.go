@@ -1,10 +1,12 @@
 package promstore
 
 import (
+	"math"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	promvalue "github.com/prometheus/prometheus/model/value"
 
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire/nativehist"
@@ -18,6 +20,7 @@ type rows struct {
 	values     *array.Float64
 	histograms *array.String
 	starts     *array.Timestamp
+	flags      *array.Int64
 }
 
 func rowsOf(r arrow.RecordBatch) rows {
@@ -36,6 +39,10 @@ func rowsOf(r arrow.RecordBatch) rows {
 		case *array.Float64:
 			if f.Name == signal.ValueColumn {
 				out.values = c
+			}
+		case *array.Int64:
+			if f.Name == signal.FlagsColumn {
+				out.flags = c
 			}
 		case *array.Timestamp:
 			if f.Name == signal.StartColumn {
@@ -56,8 +63,14 @@ func (r *rows) sample(row int) (value float64, histogram []byte, ok bool) {
 			return 0, text, true
 		}
 	}
+	if r.flags != nil && r.flags.IsValid(row) && r.flags.Value(row)&signal.FlagNoValue != 0 {
+		return staleMarker(), nil, true
+	}
 	return 0, nil, false
 }
+
+// staleMarker is the value that tells the engine that a series has ended.
+func staleMarker() float64 { return math.Float64frombits(promvalue.StaleNaN) }
 
 // growing is a piece that rows are appended to.
 type growing struct {

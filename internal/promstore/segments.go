@@ -152,6 +152,17 @@ func (f *segmentReader) columns(ctx context.Context, group int) (*groupColumns, 
 			return nil, err
 		}
 	}
+	if g.present != nil && f.reader.Has(signal.FlagsColumn) {
+		flags, _, err := f.reader.NullableInts(ctx, group, signal.FlagsColumn)
+		if err != nil {
+			return nil, err
+		}
+		for row, flag := range flags {
+			if flag&signal.FlagNoValue != 0 && !g.present[row] {
+				g.values[row], g.present[row] = staleMarker(), true
+			}
+		}
+	}
 	if f.reader.Has(signal.VersionColumn) {
 		if g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn); err != nil {
 			return nil, err

@@ -137,3 +137,49 @@ func labelOf(set, name string) string {
 	pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 	return "json_extract_string(" + set + ", " + literal(pointer) + ")"
 }
+
+// sampleColumns are the columns that make a row of a metric a sample. Rows with none of them describe a metric or carry an exemplar
+// alone, and are no rows of the metric's stream (docs/format/metrics.md).
+func sampleColumns() []string {
+	return []string{signal.ValueColumn, signal.HistogramColumn, signal.FlagsColumn}
+}
+
+// sampled returns the columns of a segment of which a row must have one to be a sample; none when every row is one for certain.
+func (t *table) sampled(s *catalog.Segment) []string {
+	if !t.stream.isMetric() {
+		return nil
+	}
+	var out []string
+	for _, c := range s.Columns {
+		if !slices.Contains(sampleColumns(), c.Physical) {
+			continue
+		}
+		if c.Nulls == 0 {
+			return nil
+		}
+		out = append(out, c.Physical)
+	}
+	if len(out) == 0 {
+		return noSample()
+	}
+	return out
+}
+
+// noSample says that no row is a sample.
+func noSample() []string { return []string{""} }
+
+// anyPresent returns the condition that one of the columns is not null; none for no columns, and false for
+// noSample.
+func anyPresent(columns []string) []string {
+	switch {
+	case len(columns) == 0:
+		return nil
+	case columns[0] == "":
+		return []string{"false"}
+	}
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = ident(c) + " IS NOT NULL"
+	}
+	return []string{"(" + strings.Join(parts, " OR ") + ")"}
+}

@@ -53,6 +53,9 @@ func (t *table) wanted() map[string]bool {
 	}
 	if t.stream.isMetric() {
 		out[signal.MetricColumn] = true
+		for _, name := range sampleColumns() {
+			out[name] = true
+		}
 	}
 	return out
 }
@@ -79,7 +82,8 @@ type group struct {
 	segments []catalog.Segment
 	variants [][]variant // by column of the view
 	nanos    bool
-	inside   bool // all rows are in the time range
+	inside   bool     // all rows are in the time range
+	sampled  []string // of metrics: columns of which a row must have one to be shown; none where every row has
 }
 
 // groups sorts the segments by what a scan must know of them.
@@ -100,7 +104,8 @@ func (t *table) groups(columns []column) []*group {
 			return c.ID == 0 && c.Physical == signal.NanosColumn
 		})
 		_, restricted := t.blocks[s.ID]
-		fmt.Fprint(&key, g.nanos, g.inside, restricted)
+		g.sampled = t.sampled(&s)
+		fmt.Fprint(&key, g.nanos, g.inside, restricted, g.sampled)
 		if byKey[key.String()] == nil {
 			byKey[key.String()] = g
 			out = append(out, g)
@@ -151,6 +156,7 @@ func (t *table) selectFiles(columns []column, g *group, paths map[catalog.Segmen
 	if blocks := t.blocksCondition(g.segments); blocks != "" {
 		where = append(where, blocks)
 	}
+	where = append(where, anyPresent(g.sampled)...)
 	return selectSQL(items, from, where)
 }
 
@@ -177,7 +183,20 @@ func (t *table) selectFresh(columns []column, f *freshTable) string {
 	if v := f.variants(signal.MetricColumn); len(v) > 0 {
 		metric = ident(v[0].name)
 	}
-	return selectSQL(items, ident(f.name), t.conditions("t", metric, false))
+	where := t.conditions("t", metric, false)
+	if t.stream.isMetric() {
+		var sampled []string
+		for _, name := range sampleColumns() {
+			for _, v := range f.variants(name) {
+				sampled = append(sampled, v.name)
+			}
+		}
+		if len(sampled) == 0 {
+			sampled = noSample()
+		}
+		where = append(where, anyPresent(sampled)...)
+	}
+	return selectSQL(items, ident(f.name), where)
 }
 
 func (t *table) selectNothing(columns []column) string {

@@ -32,6 +32,10 @@ const (
 	MetricUntyped              MetricKind = "untyped"
 )
 
+// FlagNoValue in FlagsColumn says that the series has no value from this time on: OTLP's "no recorded value" and Prometheus' staleness
+// marker, whose value is null.
+const FlagNoValue = 1
+
 // The values of TemporalityColumn.
 const (
 	TemporalityDelta      = "delta"

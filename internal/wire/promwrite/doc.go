@@ -2,8 +2,8 @@
 // sample or native histogram.
 //
 // Exemplars of a series stand in the row of its last sample of the request, or make a row of their own without a value when there is
-// no sample. Metadata of metrics becomes rows without labels and without a value (docs/format/metrics.md). Values keep their bits, so
-// staleness markers, other NaN and infinities come back as they were sent. A label without a value is no label.
+// no sample. Metadata of metrics becomes rows without labels and without a value (docs/format/metrics.md). Values keep their bits. A
+// staleness marker, which is one NaN among others, has no value but signal.FlagNoValue. A label without a value is no label.
 //
 // A series with bad labels is refused with all it has; a sample with a bad time or a histogram that contradicts itself is refused
 // alone. Messages are walked over where they stand and never copied as a whole.

@@ -70,7 +70,7 @@ func TestSamplesBecomeRows(t *testing.T) {
 func TestBitsAreKept(t *testing.T) {
 	t.Parallel()
 	at := received().UnixMilli()
-	for _, bits := range []uint64{value.StaleNaN, value.NormalNaN, 0x7ff8000000000007, math.Float64bits(math.Copysign(0, -1)), 1} {
+	for _, bits := range []uint64{value.NormalNaN, 0x7ff8000000000007, math.Float64bits(math.Copysign(0, -1)), 1} {
 		body := marshal(t, &prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{
 			Labels: pairs("__name__", "m"), Samples: []prompb.Sample{{Value: math.Float64frombits(bits), Timestamp: at}},
 		}}})
@@ -232,4 +232,13 @@ func TestBodiesOfAnotherForm(t *testing.T) {
 		}
 		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", body, err)
 	}
+}
+
+func TestAStalenessMarkerHasNoValue(t *testing.T) {
+	t.Parallel()
+	rows, result := decode(t, marshal(t, &prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{
+		Labels: pairs("__name__", "m"), Samples: []prompb.Sample{{Value: math.Float64frombits(value.StaleNaN), Timestamp: 1}},
+	}}}), promwrite.V1)
+	require.Equal(t, []wiretest.Row{{"_t": "1000000", "_metric": "string m", "_labels": "json {}", "_flags": "int64 1"}}, rows)
+	require.Equal(t, 1, result.Samples)
 }

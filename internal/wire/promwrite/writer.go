@@ -3,6 +3,8 @@ package promwrite
 import (
 	"math"
 
+	"github.com/prometheus/prometheus/model/value"
+
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire"
 )
@@ -91,7 +93,7 @@ const (
 )
 
 func (w *writer) sample(message []byte, last bool) error {
-	var value float64
+	var v float64
 	var millis int64
 	start := w.series.startMillis
 	for len(message) > 0 {
@@ -102,7 +104,7 @@ func (w *writer) sample(message []byte, last bool) error {
 		message = rest
 		switch f.id {
 		case sampleValue:
-			err = f.double(&value)
+			err = f.double(&v)
 		case sampleTime:
 			err = f.varint(&millis)
 		case sampleStart:
@@ -119,7 +121,11 @@ func (w *writer) sample(message []byte, last bool) error {
 		return err
 	}
 	b := w.chunk.Builder
-	b.SetFloat64(b.OwnColumn(signal.ValueColumn), value)
+	if value.IsStaleNaN(v) {
+		b.SetInt64(b.OwnColumn(signal.FlagsColumn), signal.FlagNoValue)
+	} else {
+		b.SetFloat64(b.OwnColumn(signal.ValueColumn), v)
+	}
 	b.EndRow(millis * nanosPerMilli)
 	w.result.Samples++
 	return nil
