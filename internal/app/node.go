@@ -229,4 +229,3 @@ func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex
 	}
 	return searchindex.Open(ctx, read, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum})
 }
-

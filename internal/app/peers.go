@@ -67,9 +67,7 @@ type localHolder struct{ *ingest.Ingest }
 
 // Snapshot implements holders.Holder.
 func (l localHolder) Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, []catalog.WriterKey, error) {
-	holding := l.Holding()
-	result, err := l.Ingest.Snapshot(ctx, q)
-	return result, holding, err
+	return l.Hold(ctx, q)
 }
 
 // services is what this process offers to other nodes.

@@ -305,8 +305,8 @@ func (g *Ingest) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Drain refuses new writes and flushes what is buffered, trying again until nothing is left or ctx ends. Fresh reads are still
-// answered. Run may go on meanwhile; Close comes afterwards as ever.
+// Drain refuses new writes, flushes what is buffered, trying again until nothing is left or ctx ends, and takes the epoch off the list of
+// holders. Fresh reads are still answered. Run may go on meanwhile; Close comes afterwards as ever.
 func (g *Ingest) Drain(ctx context.Context) error {
 	if err := g.Ready(); err != nil && !errors.Is(err, ErrDraining) {
 		return err
@@ -316,7 +316,9 @@ func (g *Ingest) Drain(ctx context.Context) error {
 		err := g.Flush(ctx)
 		if g.Empty() {
 			g.endOlder(ctx)
-			return nil
+			if err = g.deps.Catalog.EndWriter(ctx, g.writer.Node, g.writer.Epoch); err == nil {
+				return nil
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -35,19 +35,27 @@ func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, err
 	return out, nil
 }
 
-// Holding lists the writer epochs that Snapshot answers for: this process's own and those whose log it has found. It is empty until
-// the replay is over. An epoch that ends meanwhile has all its rows in the catalog.
-func (g *Ingest) Holding() []catalog.WriterKey {
+// Hold answers a fresh read for other nodes: the rows, and the writer epochs that the answer is complete for. Those are this process's
+// own, which has no row before the replay is over, and then also those whose log it has found. An epoch that ends meanwhile has all
+// its rows in the catalog.
+func (g *Ingest) Hold(ctx context.Context, q fresh.Request) (fresh.Result, []catalog.WriterKey, error) {
 	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if g.mu.state < phaseReady {
-		return nil
+	own, ready := g.writer, g.mu.state >= phaseReady
+	if own.Epoch == 0 {
+		own = g.opts.Writer
 	}
-	out := []catalog.WriterKey{{Node: g.writer.Node, Epoch: g.writer.Epoch}}
-	for w := range g.mu.older {
-		out = append(out, w)
+	epochs := []catalog.WriterKey{{Node: own.Node, Epoch: own.Epoch}}
+	if ready {
+		for w := range g.mu.older {
+			epochs = append(epochs, w)
+		}
 	}
-	return out
+	g.mu.RUnlock()
+	if !ready {
+		return fresh.Result{}, epochs, nil
+	}
+	result, err := g.Snapshot(ctx, q)
+	return result, epochs, err
 }
 
 // holding returns the buffers of the asked datasets. It is not ok while the log is being replayed.

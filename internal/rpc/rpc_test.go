@@ -70,15 +70,13 @@ func (n *fakeNode) ForgetDatabase(org tenant.ID, database string) {
 	n.forgotten = append(n.forgotten, string(org)+"/"+database)
 }
 
-func (n *fakeNode) Holding() []catalog.WriterKey { return []catalog.WriterKey{{Node: "i1", Epoch: 7}} }
-
-func (n *fakeNode) Snapshot(context.Context, fresh.Request) (fresh.Result, error) {
+func (n *fakeNode) Hold(context.Context, fresh.Request) (fresh.Result, []catalog.WriterKey, error) {
 	chunk := func(seq uint64, rows int) fresh.Chunk { return fresh.Chunk{Seq: seq, Record: logBatch(rows).Record} }
 	key := catalog.WriterKey{Node: "i1", Epoch: 7}
 	return fresh.Result{Warnings: []string{"careful"}, Snapshots: []fresh.Snapshot{
 		{Writer: key, Dataset: 1, Chunks: []fresh.Chunk{chunk(1, 2), chunk(2, 3)}},
 		{Writer: key, Dataset: 2, Chunks: []fresh.Chunk{chunk(9, 1)}},
-	}}, n.err
+	}}, []catalog.WriterKey{key}, n.err
 }
 
 func (n *fakeNode) Ask(context.Context, answer.Question) (answer.Result, error) {

@@ -44,9 +44,8 @@ type Appender interface {
 
 // Holder reads the fresh rows of this process.
 type Holder interface {
-	Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, error)
-	// Holding lists the writer epochs whose rows this process holds: what Snapshot answers for.
-	Holding() []catalog.WriterKey
+	// Hold returns them and the writer epochs that they are complete for.
+	Hold(ctx context.Context, q fresh.Request) (fresh.Result, []catalog.WriterKey, error)
 }
 
 // Services are what a node offers to others. Nil ones are answered as Unavailable.
@@ -231,9 +230,7 @@ func (s *Server) snapshot(in *frame, out grpc.ServerStream) error {
 	if s.services.Holder == nil {
 		return sendHead(out, freshHead{Problem: newProblem(errNotOffered("holder of rows"))}, nil)
 	}
-	// What is listed before the snapshot is in the snapshot or committed.
-	holding := s.services.Holder.Holding()
-	result, err := s.services.Holder.Snapshot(out.Context(), q)
+	result, holding, err := s.services.Holder.Hold(out.Context(), q)
 	if err != nil {
 		return sendHead(out, freshHead{Problem: newProblem(err)}, nil)
 	}

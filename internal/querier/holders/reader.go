@@ -159,7 +159,7 @@ func (r *Reader) ask(ctx context.Context, q fresh.Request, writers []catalog.Wri
 	wait.Wait()
 	covered := make(map[catalog.WriterKey]bool)
 	for _, x := range replies {
-		out.Join(x.rows)
+		join(out, x.rows)
 		for _, k := range x.holding {
 			covered[k] = true
 		}
@@ -171,6 +171,36 @@ func (r *Reader) ask(ctx context.Context, q fresh.Request, writers []catalog.Wri
 		}
 	}
 	return open
+}
+
+// join adds what one process has answered. Two processes that have found copies of one log answer with the same records: of those one is
+// kept, told by writer, dataset and sequence.
+func join(out *fresh.Result, more fresh.Result) {
+	type place struct {
+		writer  catalog.WriterKey
+		dataset catalog.DatasetID
+	}
+	have := make(map[place]map[uint64]bool)
+	for _, s := range out.Snapshots {
+		at := place{s.Writer, s.Dataset}
+		if have[at] == nil {
+			have[at] = make(map[uint64]bool)
+		}
+		for _, c := range s.Chunks {
+			have[at][c.Seq] = true
+		}
+	}
+	for i := range more.Snapshots {
+		s := &more.Snapshots[i]
+		known := have[place{s.Writer, s.Dataset}]
+		s.Chunks = slices.DeleteFunc(s.Chunks, func(c fresh.Chunk) bool {
+			if known[c.Seq] {
+				c.Record.Release()
+			}
+			return known[c.Seq]
+		})
+	}
+	out.Join(more)
 }
 
 // reply is what one process has answered.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -133,25 +132,4 @@ func tail(path string) string {
 	}
 	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// FreePort returns a TCP port of 127.0.0.1 on which nothing listens. It lies below the range that the kernel gives to outgoing
-// connections, so that a server which stops and starts again on its port finds it free.
-func FreePort() (int, error) {
-	const lowest, highest, tries = 15000, 32000, 200
-	for range tries {
-		port, err := randomPort(lowest, highest)
-		if err != nil {
-			return 0, err
-		}
-		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
-		if err != nil {
-			continue // taken
-		}
-		if err := l.Close(); err != nil {
-			return 0, fmt.Errorf("release port %d: %w", port, err)
-		}
-		return port, nil
-	}
-	return 0, fmt.Errorf("find a free port between %d and %d: none in %d tries", lowest, highest, tries)
 }
