@@ -144,7 +144,8 @@ func TestCase_Q04(t *testing.T) {
 // testGreedyQueries asks for too much of n rows while another org asks for little.
 func testGreedyQueries(t *testing.T, n int) {
 	t.Helper()
-	s := start(t, "MS_QUERIER_MEMORY_LIMIT", "256MiB", "MS_QUERIER_CONCURRENCY", "2", "MS_INTAKE_FLUSH_INTERVAL_SECS", "1")
+	s := start(t, "MS_QUERIER_MEMORY_LIMIT", "256MiB", "MS_QUERIER_CONCURRENCY", "2", "MS_INTAKE_FLUSH_INTERVAL_SECS", "1",
+		"GOMEMLIMIT", "384MiB") // what the program sets on a machine that has no more than its settings add up to
 	began := time.Now()
 	s.shop(t, "s1", n)
 	s.waitFlushed(t)
@@ -189,6 +190,7 @@ func testGreedyQueries(t *testing.T, n int) {
 	close(done)
 	small.Wait()
 	require.True(t, s.Running())
+	t.Logf("%d MiB at the end, %d of them of files", s.rss(t)/mib, memory(t, s.PID(), "RssFile:")/mib)
 	require.Less(t, s.peakRSS(t), s.memorySum(t))
 }
 
