@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -285,10 +283,6 @@ func TestCase_O05(t *testing.T) {
 		require.Equal(t, "3", s.one(t, "SELECT count(DISTINCT _start) FROM metrics.orders"))
 		require.Equal(t, []string{"3", "4", "5"}, s.column(t, "SELECT value FROM metrics.orders ORDER BY _timestamp"))
 		require.Equal(t, "0", s.one(t, "SELECT count(*) FROM metrics.orders WHERE _temporality IS DISTINCT FROM 'delta'"))
-		// PromQL reads the values as they were sent: deltas are summed, and a counter that began anew has one reset.
-		require.Equal(t, "12", s.prom(t, "sum_over_time(orders[5m])", at.Add(time.Minute)))
-		require.Equal(t, "1", s.prom(t, "resets(restarted[5m])", at.Add(time.Minute)))
-		require.Equal(t, "14", s.prom(t, "max_over_time(restarted[5m])", at.Add(time.Minute)))
 		// An increase over a restart: the greatest value of each start.
 		require.Equal(t, "16", s.one(t, "SELECT sum(top) FROM (SELECT max(value) AS top FROM metrics.restarted "+
 			"WHERE _temporality = 'cumulative' GROUP BY _start)"))
@@ -317,19 +311,6 @@ func TestCase_O05(t *testing.T) {
 			}
 		}
 	})
-}
-
-// prom returns the value of the only sample of a PromQL expression at a time.
-func (s store) prom(t *testing.T, expression string, at time.Time) string {
-	t.Helper()
-	res := s.Get(t, "/prometheus/api/v1/query?"+url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}}.Encode())
-	require.Equal(t, http.StatusOK, res.Status, "%s", res.Body)
-	var answer struct {
-		Data struct{ Result []struct{ Value []any } }
-	}
-	require.NoError(t, json.Unmarshal(res.Body, &answer), "%s", res.Body)
-	require.Len(t, answer.Data.Result, 1, "%s", res.Body)
-	return text(answer.Data.Result[0].Value[1])
 }
 
 // Ids keep their zeros; ids of zeros refuse their span alone; parents may be absent, the span itself, or sent twice.
