@@ -97,7 +97,8 @@ func TestCase_S03(t *testing.T) {
 			check(t, i+1)
 		}
 	}
-	s.crash(t) // files are looked over after a start
+	s.set("MS_COMPACTOR_INTERVAL_SECS", "1")
+	s.crash(t)
 	require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
 		check(t, len(rows))
 		if n := s.segments(t, "s1"); n > 1 {

@@ -85,11 +85,22 @@ func (s store) crash(t *testing.T) {
 		require.NoError(t, s.Start(t.Context()))
 		return
 	}
-	for _, n := range slices.Concat(s.cluster.Intakes, s.cluster.Queriers, s.cluster.Routers) {
+	for _, n := range slices.Concat(s.cluster.Intakes, s.cluster.Queriers, s.cluster.Compactors, s.cluster.Routers) {
 		n.Kill()
 	}
 	s.cluster.StartAll(t)
 	s.cluster.WaitMembers(t)
+}
+
+// set changes a setting for the next start; of a cluster, for all processes.
+func (s store) set(name, value string) {
+	if s.cluster == nil {
+		s.Set(name, value)
+		return
+	}
+	for _, n := range s.cluster.All() {
+		n.Set(name, value)
+	}
 }
 
 // flush makes files of all rows: it stops what holds rows in order and starts it again.
