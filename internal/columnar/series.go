@@ -254,6 +254,49 @@ func readColumn64[T int64 | float64, R any](ctx context.Context, r *SeriesReader
 	return values, present, nil
 }
 
+// Bools returns a column of truth values; a row without one is false.
+func (r *SeriesReader) Bools(ctx context.Context, group int, column string) (_ []bool, err error) {
+	defer caught(&err)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, rows, err := r.chunk(group, column)
+	if err != nil {
+		return nil, err
+	}
+	typed, ok := c.(*file.BooleanColumnChunkReader)
+	if !ok {
+		return nil, fault.New(fault.Corrupt, "column %s holds no truth values", column)
+	}
+	values, out := make([]bool, rows), make([]bool, rows)
+	r.levels = fit(r.levels, rows)
+	for row := 0; row < rows; {
+		total, n, err := typed.ReadBatch(int64(rows-row), values, r.levels, nil)
+		if err != nil || total == 0 {
+			return nil, fault.Wrap(fault.Corrupt, err, "column %s", column)
+		}
+		have := 0
+		for i := range int(total) {
+			if n == int(total) || r.levels[i] > 0 {
+				out[row+i] = values[have]
+				have++
+			}
+		}
+		row += int(total)
+	}
+	return out, nil
+}
+
+// Empty reports whether a column has no value in a row group, as far as the footer tells.
+func (r *SeriesReader) Empty(group int, column string) bool {
+	chunk, err := r.parquet.MetaData().RowGroup(group).ColumnChunk(r.columns[column])
+	if err != nil {
+		return false
+	}
+	s, err := chunk.Statistics()
+	return err == nil && s != nil && s.HasNullCount() && s.NullCount() == int64(r.Rows(group))
+}
+
 // Texts calls visit with the rows of a text column that have a value, in order. The bytes are valid during the call.
 func (r *SeriesReader) Texts(ctx context.Context, group int, column string, visit func(row int, text []byte)) (err error) {
 	defer caught(&err)

@@ -6,8 +6,6 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
-
-	"github.com/millstream/millstream/internal/fault"
 )
 
 // freshVersion is the version of rows that no file has yet: greater than that of any segment.
@@ -26,8 +24,9 @@ type collector struct {
 	order   []*series
 	pairs   []pair
 	builder labels.ScratchBuilder
-	oldest  int64  // least time of the metric judged last
-	judged  string // that metric
+	otlp    *otlpTranslator // nil before the first row of OTLP
+	oldest  int64           // least time of the metric judged last
+	judged  string          // that metric
 }
 
 func newCollector(s *selector, h *horizon, from, to int64) *collector {
@@ -55,7 +54,7 @@ func (c *collector) find(metric, set string) (*series, error) {
 		return nil, nil
 	}
 	if len(c.order) >= c.limits.MaxSeries {
-		return nil, fault.New(fault.Invalid, "the query selects more than %d series", c.limits.MaxSeries)
+		return nil, tooManySeries(c.limits.MaxSeries)
 	}
 	from, _ := c.visible(metric)
 	s := &series{lset: labelsOf(&c.builder, metric, c.pairs), from: from}
@@ -94,6 +93,47 @@ func (c *collector) note(s *series) {
 		c.order = append(c.order, s)
 		s.pieces = []piece{{}}
 	}
+}
+
+// translator returns what takes rows of OTLP.
+func (c *collector) translator() *otlpTranslator {
+	if c.otlp == nil {
+		c.otlp = newOTLPTranslator(c)
+	}
+	return c.otlp
+}
+
+// settled returns the series with their samples in order. Series that came under Prometheus' names and under OTLP's are joined.
+func (c *collector) settled() ([]*series, error) {
+	out := c.order
+	if c.otlp != nil {
+		out = joined(out)
+	}
+	for _, s := range out {
+		s.settle()
+		if s.delta && c.samples {
+			if err := s.accumulate(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// joined makes one of series with the same labels.
+func joined(list []*series) []*series {
+	first := make(map[string]*series, len(list))
+	out := list[:0]
+	for _, s := range list {
+		key := string(s.lset.Bytes(nil))
+		if f := first[key]; f != nil {
+			f.pieces = append(f.pieces, s.pieces...)
+			continue
+		}
+		first[key] = s
+		out = append(out, s)
+	}
+	return out
 }
 
 // run collects from fresh rows and files.

@@ -21,6 +21,29 @@ type rows struct {
 	histograms *array.String
 	starts     *array.Timestamp
 	flags      *array.Int64
+	otlp       otlpColumns
+}
+
+// otlpColumns are the columns that rows of OTLP have beside.
+type otlpColumns struct {
+	kinds, units, temporalities *array.String
+	monotonic                   *array.Boolean
+}
+
+// metric returns what a row of OTLP belongs to. It is not ok for a row of another protocol.
+func (o *otlpColumns) metric(row int) (m otlpMetric, ok bool) {
+	if o.kinds == nil || o.kinds.IsNull(row) {
+		return m, false
+	}
+	m.kind = o.kinds.Value(row)
+	if o.units != nil && o.units.IsValid(row) {
+		m.unit = o.units.Value(row)
+	}
+	if o.temporalities != nil && o.temporalities.IsValid(row) {
+		m.temporality = o.temporalities.Value(row)
+	}
+	m.monotonic = o.monotonic != nil && o.monotonic.IsValid(row) && o.monotonic.Value(row)
+	return m, true
 }
 
 func rowsOf(r arrow.RecordBatch) rows {
@@ -35,6 +58,16 @@ func rowsOf(r arrow.RecordBatch) rows {
 				out.labels = c
 			case signal.HistogramColumn:
 				out.histograms = c
+			case signal.KindColumn:
+				out.otlp.kinds = c
+			case signal.UnitColumn:
+				out.otlp.units = c
+			case signal.TemporalityColumn:
+				out.otlp.temporalities = c
+			}
+		case *array.Boolean:
+			if f.Name == signal.MonotonicColumn {
+				out.otlp.monotonic = c
 			}
 		case *array.Float64:
 			if f.Name == signal.ValueColumn {
@@ -72,21 +105,25 @@ func (r *rows) sample(row int) (value float64, histogram []byte, ok bool) {
 // staleMarker is the value that tells the engine that a series has ended.
 func staleMarker() float64 { return math.Float64frombits(promvalue.StaleNaN) }
 
+// start returns the start timestamp of a row in milliseconds, 0 for none.
+func (r *rows) start(row int) int64 {
+	if r.starts == nil || r.starts.IsNull(row) {
+		return 0
+	}
+	return millisOf(int64(r.starts.Value(row)))
+}
+
 // growing is a piece that rows are appended to.
 type growing struct {
 	piece
 	sorted bool
 }
 
-func (g *growing) append(r *rows, row int, millis int64, value float64, histogram []byte) {
+func (g *growing) append(millis int64, value float64, histogram []byte, start int64) {
 	n := len(g.times)
 	g.sorted = g.sorted && (n == 0 || g.times[n-1] < millis)
 	if histogram != nil && g.histograms == nil {
 		g.histograms = make([][]byte, n, n+1)
-	}
-	start := int64(0)
-	if r.starts != nil && r.starts.IsValid(row) {
-		start = millisOf(int64(r.starts.Value(row)))
 	}
 	if start != 0 && g.starts == nil {
 		g.starts = make([]int64, n, n+1)
@@ -110,9 +147,17 @@ func (c *collector) record(rec arrow.RecordBatch) error {
 	var order []*series
 	lastMetric, lastLabels := "", ""
 	var s *series
+	begun := false
 	for row, t := range r.times {
+		if m, ok := r.otlp.metric(row); ok {
+			if err := c.otlpRecord(m, &r, row); err != nil {
+				return err
+			}
+			continue
+		}
 		metric, set := r.metrics.Value(row), r.labels.Value(row)
-		if row == 0 || set != lastLabels || metric != lastMetric {
+		if !begun || set != lastLabels || metric != lastMetric {
+			begun = true
 			lastMetric, lastLabels = metric, set
 			if !c.selector.metricMatches(metric) {
 				s = nil
@@ -145,7 +190,12 @@ func (c *collector) record(rec arrow.RecordBatch) error {
 			found[s] = g
 			order = append(order, s)
 		}
-		g.append(&r, row, millis, value, histogram)
+		g.append(millis, value, histogram, r.start(row))
+	}
+	if c.otlp != nil {
+		if err := c.otlp.flush(freshVersion); err != nil {
+			return err
+		}
 	}
 	for _, s := range order {
 		g := found[s]
@@ -166,4 +216,31 @@ func (c *collector) findBorrowed(metric, set string) (*series, error) {
 		return s, nil
 	}
 	return c.find(strings.Clone(metric), strings.Clone(set))
+}
+
+// otlpRecord hands a row of OTLP to the translator. Texts of the record are copied where they are kept.
+func (c *collector) otlpRecord(m otlpMetric, r *rows, row int) error {
+	m.metric, m.labels = r.metrics.Value(row), r.labels.Value(row)
+	millis := millisOf(int64(r.times[row]))
+	if from, to := c.visible(m.metric); millis < from || millis > to {
+		return nil
+	}
+	x := otlpRow{millis: millis, start: r.start(row)}
+	x.hasValue = r.values != nil && r.values.IsValid(row)
+	if x.hasValue {
+		x.value = r.values.Value(row)
+	}
+	x.noValue = r.flags != nil && r.flags.IsValid(row) && r.flags.Value(row)&signal.FlagNoValue != 0
+	if r.histograms != nil && r.histograms.IsValid(row) {
+		x.histogram = []byte(r.histograms.Value(row))
+	}
+	if !x.hasValue && !x.noValue && x.histogram == nil {
+		return nil // it describes a metric
+	}
+	t := c.translator()
+	if _, ok := t.targets[m]; !ok {
+		m.metric, m.labels, m.kind = strings.Clone(m.metric), strings.Clone(m.labels), strings.Clone(m.kind)
+		m.unit, m.temporality = strings.Clone(m.unit), strings.Clone(m.temporality)
+	}
+	return t.row(m, &x)
 }

@@ -37,6 +37,24 @@ func newSelector(matchers []*labels.Matcher) *selector {
 	return s
 }
 
+// withOrigins adds to the exact names those that OTLP's metrics may have been stored under.
+func (s *selector) withOrigins(d *database) *selector {
+	if s.exact == nil {
+		return s
+	}
+	if slices.Contains(s.exact, targetInfo) { // any resource may have it
+		s.exact = nil
+		return s
+	}
+	exact := slices.Clone(s.exact)
+	for _, name := range s.exact {
+		exact = append(exact, d.originsOf(name)...)
+	}
+	slices.Sort(exact)
+	s.exact = slices.Compact(exact)
+	return s
+}
+
 // mayHold reports whether a name between the bounds, both inclusive, can match.
 func (s *selector) mayHold(least, greatest string) bool {
 	if s.exact == nil {

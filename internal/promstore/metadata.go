@@ -33,8 +33,12 @@ func (s *Store) Metadata(ctx context.Context, org tenant.ID, database, metric st
 	out := make(map[string][]metadata.Metadata)
 	err = q.scanTexts(ctx, newSelector(matchers), metadataColumns(), func(_ *series, key seriesKey, texts []string) error {
 		m := metadata.Metadata{Type: metricType(texts[0]), Unit: strings.Clone(texts[1]), Help: strings.Clone(texts[2])}
-		if !slices.Contains(out[key.metric], m) {
-			name := strings.Clone(key.metric)
+		name := strings.Clone(key.metric)
+		// Of OTLP's sums most are counters; the names of Prometheus' own metrics stay as they are under the rules.
+		if origin := (&otlpMetric{metric: name, kind: texts[0], unit: m.Unit, monotonic: true}); translatedType(origin) != 0 {
+			name = promName(origin)
+		}
+		if !slices.Contains(out[name], m) {
 			out[name] = append(out[name], m)
 		}
 		return nil

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/otlptranslator"
+
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/signal"
@@ -23,10 +25,29 @@ const maxNames = 1000
 type database struct {
 	known     bool // some metric was ever written
 	dataset   catalog.DatasetID
-	metrics   []string          // names of all metrics, as stored
-	options   map[string]string // of the database
-	retention map[string]string // by metric, where one has its own
-	read      time.Time         // when the catalog was asked
+	options   map[string]string   // of the database
+	retention map[string]string   // by metric, where one has its own
+	read      time.Time           // when the catalog was asked
+	origins   map[string][]string // stored names by what the naming rules make of them without unit and kind
+}
+
+// originsOf returns the stored names of which a name in PromQL may come: it begins with what the rules make of them.
+func (d *database) originsOf(name string) []string {
+	var out []string
+	for i := range len(name) {
+		out = append(out, d.origins[name[:i+1]]...)
+	}
+	return out
+}
+
+// plainName returns what the naming rules make of a stored name alone.
+func plainName(stored string) string {
+	namer := otlptranslator.MetricNamer{}
+	name, err := namer.Build(otlptranslator.Metric{Name: stored})
+	if err != nil {
+		return stored
+	}
+	return name
 }
 
 type databaseKey struct {
@@ -77,7 +98,7 @@ func (n *names) get(ctx context.Context, org tenant.ID, name string) (*database,
 }
 
 func (n *names) load(ctx context.Context, org tenant.ID, name string) (*database, error) {
-	d := &database{retention: make(map[string]string)}
+	d := &database{retention: make(map[string]string), origins: make(map[string][]string)}
 	databases, err := n.catalog.Databases(ctx, org)
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
@@ -96,7 +117,8 @@ func (n *names) load(ctx context.Context, org tenant.ID, name string) (*database
 			continue
 		}
 		d.known, d.dataset = true, s.Dataset
-		d.metrics = append(d.metrics, s.Name)
+		plain := plainName(s.Name)
+		d.origins[plain] = append(d.origins[plain], s.Name)
 		if r := s.Options[optionRetention]; r != "" {
 			d.retention[s.Name] = r
 		}

@@ -57,23 +57,23 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
-	if hints != nil && hints.Limit > 0 && len(c.order) > hints.Limit {
-		c.order = c.order[:hints.Limit]
-	}
-	for _, s := range c.order {
-		s.settle()
+	found, err := c.settled()
+	if err != nil {
+		return storage.ErrSeriesSet(err)
 	}
 	if sorted {
-		slices.SortFunc(c.order, func(a, b *series) int { return labels.Compare(a.lset, b.lset) })
+		slices.SortFunc(found, func(a, b *series) int { return labels.Compare(a.lset, b.lset) })
 	}
-	q.store.metrics.series.Add(float64(len(c.order)))
-	set := &seriesSet{series: c.order, at: -1, warnings: q.warnings}
-	return set
+	if hints != nil && hints.Limit > 0 && len(found) > hints.Limit {
+		found = found[:hints.Limit]
+	}
+	q.store.metrics.series.Add(float64(len(found)))
+	return &seriesSet{series: found, at: -1, warnings: q.warnings}
 }
 
 // collect gathers the series that match.
 func (q *querier) collect(ctx context.Context, from, to int64, samples bool, matchers []*labels.Matcher) (*collector, error) {
-	c := newCollector(newSelector(matchers), q.picture.horizon, from, to)
+	c := newCollector(newSelector(matchers).withOrigins(q.picture.names), q.picture.horizon, from, to)
 	c.samples, c.limits, c.loaded = samples, q.store.opts, &q.loaded
 	before := q.loaded
 	err := c.run(ctx, q)

@@ -72,6 +72,7 @@ type segmentReader struct {
 	runs    []columnar.SeriesRun
 	wanted  []wantedRun
 	micros  []int64
+	kinds   map[int]string // of the row group's rows that say one
 }
 
 type wantedRun struct {
@@ -91,6 +92,9 @@ func (f *segmentReader) pruned(group int) bool {
 
 func (f *segmentReader) group(ctx context.Context, group int) (err error) {
 	if f.runs, err = f.reader.Runs(ctx, f.runs[:0], group); err != nil {
+		return err
+	}
+	if err := f.otlpGroup(ctx, group); err != nil {
 		return err
 	}
 	f.wanted = f.wanted[:0]
@@ -162,6 +166,15 @@ func (f *segmentReader) columns(ctx context.Context, group int) (*groupColumns, 
 				g.values[row], g.present[row] = staleMarker(), true
 			}
 		}
+	}
+	for row := range f.kinds { // rows of OTLP are the translator's
+		if g.present == nil {
+			g.present = make([]bool, len(g.times))
+			for i := range g.present {
+				g.present[i] = true
+			}
+		}
+		g.present[row] = false
 	}
 	if f.reader.Has(signal.VersionColumn) {
 		if g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn); err != nil {

@@ -1,0 +1,116 @@
+package promstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/millstream/millstream/internal/signal"
+)
+
+// otlpGroup hands the rows of OTLP in a row group to the translator. It leaves in f.kinds which rows say a kind.
+func (f *segmentReader) otlpGroup(ctx context.Context, group int) (err error) {
+	if f.kinds, err = f.texts(ctx, group, signal.KindColumn); err != nil || len(f.kinds) == 0 {
+		return err
+	}
+	units, err := f.texts(ctx, group, signal.UnitColumn)
+	if err != nil {
+		return err
+	}
+	temporalities, err := f.texts(ctx, group, signal.TemporalityColumn)
+	if err != nil {
+		return err
+	}
+	rows, err := f.otlpRows(ctx, group)
+	if err != nil {
+		return err
+	}
+	var monotonic []bool
+	if f.reader.Has(signal.MonotonicColumn) {
+		if monotonic, err = f.reader.Bools(ctx, group, signal.MonotonicColumn); err != nil {
+			return err
+		}
+	}
+	for _, run := range f.runs {
+		from, to := f.visible(run.Metric)
+		for row := run.Start; row < run.End; row++ {
+			kind, ok := f.kinds[row]
+			x := &rows[row]
+			if !ok || x.millis < from || x.millis > to || !x.hasValue && !x.noValue && x.histogram == nil {
+				continue
+			}
+			m := otlpMetric{
+				metric: run.Metric, labels: run.Labels, kind: kind, unit: units[row], temporality: temporalities[row],
+				monotonic: monotonic != nil && monotonic[row],
+			}
+			if err := f.translator().row(m, x); err != nil {
+				return err
+			}
+		}
+	}
+	if f.otlp == nil {
+		return nil
+	}
+	return f.otlp.flush(f.version)
+}
+
+// texts returns a text column by row, without the rows that have none. Equal texts that follow each other are one in memory.
+func (f *segmentReader) texts(ctx context.Context, group int, column string) (map[int]string, error) {
+	if !f.reader.Has(column) || f.reader.Empty(group, column) {
+		return nil, nil
+	}
+	out := make(map[int]string)
+	last := ""
+	err := f.reader.Texts(ctx, group, column, func(row int, text []byte) {
+		if string(text) != last {
+			last = strings.Clone(string(text))
+		}
+		out[row] = last
+	})
+	return out, err
+}
+
+// otlpRows reads the samples of a row group.
+func (f *segmentReader) otlpRows(ctx context.Context, group int) ([]otlpRow, error) {
+	out := make([]otlpRow, f.reader.Rows(group))
+	times, err := f.reader.Ints(ctx, nil, group, signal.TimeColumn)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range times {
+		out[i].millis = millisOf(t)
+	}
+	if f.reader.Has(signal.ValueColumn) {
+		values, present, err := f.reader.Floats(ctx, nil, group, signal.ValueColumn)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			out[i].value, out[i].hasValue = v, present == nil || present[i]
+		}
+	}
+	if f.reader.Has(signal.StartColumn) {
+		starts, _, err := f.reader.NullableInts(ctx, group, signal.StartColumn)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range starts {
+			out[i].start = millisOf(t)
+		}
+	}
+	if f.reader.Has(signal.FlagsColumn) {
+		flags, _, err := f.reader.NullableInts(ctx, group, signal.FlagsColumn)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range flags {
+			out[i].noValue = v&signal.FlagNoValue != 0
+		}
+	}
+	if f.reader.Has(signal.HistogramColumn) {
+		return out, f.reader.Texts(ctx, group, signal.HistogramColumn, func(row int, text []byte) {
+			out[row].histogram = slices.Clone(text)
+		})
+	}
+	return out, nil
+}
