@@ -153,7 +153,7 @@ func TestCase_I06(t *testing.T) {
 		require.Contains(t, r.Errors[0].Reason, "1048576")
 		require.NotContains(t, string(data), "xxxx")
 	}
-	require.InDelta(t, 2, s.metric(t, `millstream_discarded_rows_total{org="default",reason="line_too_long"}`), 0)
+	require.InDelta(t, 2, s.metric(t, `millstream_discarded_rows_total{org="t1",reason="line_too_long"}`), 0)
 	require.Less(t, s.rss(t)-before, int64(64*mib))
 	s.stages(t, func(t *testing.T) {
 		require.Equal(t, []string{"A", "B", "C"}, s.column(t, "SELECT m FROM s1 ORDER BY m"))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,7 +76,7 @@ func (s store) stages(t *testing.T, check func(t *testing.T)) {
 	run("restarted")
 }
 
-// crash kills the server and starts it again; of a cluster, every process that has anything to do with rows.
+// crash kills the server and starts it again; of a cluster, every process.
 func (s store) crash(t *testing.T) {
 	t.Helper()
 	if s.cluster == nil {
@@ -85,7 +84,7 @@ func (s store) crash(t *testing.T) {
 		require.NoError(t, s.Start(t.Context()))
 		return
 	}
-	for _, n := range slices.Concat(s.cluster.Intakes, s.cluster.Queriers, s.cluster.Compactors, s.cluster.Routers) {
+	for _, n := range s.cluster.All() {
 		n.Kill()
 	}
 	s.cluster.StartAll(t)
@@ -116,6 +115,22 @@ func (s store) Restart(ctx context.Context) error {
 		return err
 	}
 	return s.cluster.AwaitMembers(ctx)
+}
+
+// queriers returns how many processes answer statements.
+func (s store) queriers() int {
+	if s.cluster == nil {
+		return 1
+	}
+	return len(s.cluster.Queriers)
+}
+
+// processes returns how many processes there are.
+func (s store) processes() int {
+	if s.cluster == nil {
+		return 1
+	}
+	return len(s.cluster.All())
 }
 
 // waitFlushed waits until a server with a short flush interval has no rows in memory.

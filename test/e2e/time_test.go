@@ -101,8 +101,8 @@ func TestCase_T05(t *testing.T) {
 	require.Contains(t, answer, "oldest")
 	require.Contains(t, answer, "newest")
 	require.Contains(t, answer, now.Add(-7*24*time.Hour).UTC().Format("2006-01-02"))
-	require.InDelta(t, 1, s.metric(t, `millstream_discarded_rows_total{org="default",reason="greater_than_max_sample_age"}`), 0)
-	require.InDelta(t, 1, s.metric(t, `millstream_discarded_rows_total{org="default",reason="too_far_in_future"}`), 0)
+	require.InDelta(t, 1, s.metric(t, `millstream_discarded_rows_total{org="t1",reason="greater_than_max_sample_age"}`), 0)
+	require.InDelta(t, 1, s.metric(t, `millstream_discarded_rows_total{org="t1",reason="too_far_in_future"}`), 0)
 
 	s.stages(t, func(t *testing.T) {
 		between := func(from, to string) []string {
