@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -283,6 +285,7 @@ func TestCase_O05(t *testing.T) {
 		require.Equal(t, "3", s.one(t, "SELECT count(DISTINCT _start) FROM metrics.orders"))
 		require.Equal(t, []string{"3", "4", "5"}, s.column(t, "SELECT value FROM metrics.orders ORDER BY _timestamp"))
 		require.Equal(t, "0", s.one(t, "SELECT count(*) FROM metrics.orders WHERE _temporality IS DISTINCT FROM 'delta'"))
+		s.requirePromQL(t, at.Add(time.Minute))
 		// An increase over a restart: the greatest value of each start.
 		require.Equal(t, "16", s.one(t, "SELECT sum(top) FROM (SELECT max(value) AS top FROM metrics.restarted "+
 			"WHERE _temporality = 'cumulative' GROUP BY _start)"))
@@ -311,6 +314,45 @@ func TestCase_O05(t *testing.T) {
 			}
 		}
 	})
+}
+
+// requirePromQL asks PromQL for the metrics of case O05 at a time: there deltas are totals, and scales are lowered as far as Prometheus
+// needs it.
+func (s store) requirePromQL(t *testing.T, at time.Time) {
+	t.Helper()
+	for expression, want := range map[string]string{
+		"max_over_time(orders_total[5m])":                  "12",
+		"resets(orders_total[5m])":                         "0",
+		"increase(orders_total[5m]) > bool 8":              "1", // nine between the first sample and the last, and what is extrapolated
+		"resets(restarted_total[5m])":                      "1",
+		"increase(restarted_total[5m]) > bool 5":           "1", // four, a restart, two
+		"latency_count":                                    "11",
+		`latency_bucket{le="5"}`:                           "5",
+		`latency_bucket{le="+Inf"}`:                        "11",
+		"histogram_quantile(0.2, latency_bucket)":          "2.2", // of 5 below 5 one lies below 1
+		"histogram_count(fine)":                            "13",
+		"histogram_sum(finer)":                             "1.5",
+		"histogram_count(finer)":                           "11",
+		"histogram_quantile(0.99, finer) > bool 0.99":      "1",
+		"histogram_quantile(0.99, finer) < bool 1.01":      "1",
+		"abs(histogram_quantile(0.1, zero)) < bool 1e-100": "1",
+		"histogram_count(zero)":                            "7",
+	} {
+		require.Equal(t, want, s.prom(t, expression, at), expression)
+	}
+}
+
+// prom returns the value of the only sample of a PromQL expression at a time.
+func (s store) prom(t *testing.T, expression string, at time.Time) string {
+	t.Helper()
+	res := s.Get(t, "/prometheus/api/v1/query?"+url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}}.Encode())
+	require.Equal(t, http.StatusOK, res.Status, "%s: %s", expression, res.Body)
+	var answer struct {
+		Data struct{ Result []struct{ Value []any } }
+	}
+	require.NoError(t, json.Unmarshal(res.Body, &answer), "%s", res.Body)
+	require.Len(t, answer.Data.Result, 1, "%s: %s", expression, res.Body)
+	return text(answer.Data.Result[0].Value[1])
 }
 
 // Ids keep their zeros; ids of zeros refuse their span alone; parents may be absent, the span itself, or sent twice.
