@@ -139,7 +139,29 @@ func TestMergeBySeries(t *testing.T) {
 		})
 		require.Equal(t, expected, readSeries(t, path))
 		require.EqualValues(t, len(expected), info.Rows)
+		checkTable(t, path, expected)
 	})
+}
+
+// checkTable compares the label table of a file with its rows.
+func checkTable(t tester, path string, rows []metricRow) {
+	r, err := columnar.OpenSeriesReader(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	table, err := r.Labels()
+	require.NoError(t, err)
+	want := make(map[string][]string)
+	for _, row := range rows {
+		want[columnar.MetricName] = append(want[columnar.MetricName], row.metric)
+		if row.label != "" {
+			want["l"] = append(want["l"], row.label)
+		}
+	}
+	for name, values := range want {
+		slices.Sort(values)
+		want[name] = slices.Compact(values)
+	}
+	require.Equal(t, &columnar.LabelTable{Plain: true, Values: want}, table)
 }
 
 func labelJSON(label string) string {

@@ -127,7 +127,8 @@ type fileWriter struct {
 	sum    hash.Hash64
 	file   *parquetfile.Writer
 	gather gatherer
-	index  *indexer // nil without one
+	index  *indexer        // nil without one
+	labels *labelCollector // nil but for metrics
 	info   Info
 }
 
@@ -136,6 +137,9 @@ func newFileWriter(out io.Writer, fields []*field, nanos bool, opts WriteOptions
 	w := &fileWriter{fields: fields, nanos: nanos, opts: opts, sum: xxhash.New(), info: Info{Format: Writable}}
 	if opts.Index {
 		w.index = newIndexer(fields)
+	}
+	if opts.Sort == BySeries {
+		w.labels = newLabelCollector()
 	}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sum), 256<<10)
 	var err error
@@ -165,6 +169,9 @@ func (w *fileWriter) write(ctx context.Context, refs []rowRef, last bool) (rest 
 
 // finish writes the footer and returns what the catalog keeps.
 func (w *fileWriter) finish() (Info, error) {
+	if table := w.labels.table(w.fields, w.info.Rows); table != "" {
+		w.file.AddMeta(metaLabels, table)
+	}
 	if err := errors.Join(w.file.Close(), w.out.Flush()); err != nil {
 		return Info{}, err
 	}
@@ -220,7 +227,7 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 		w.index.add(f, w.file)
 	}
 	w.index.endRowGroup()
-	return nil
+	return w.labels.add(w.fields, refs)
 }
 
 // own writes a column of ours.

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/millstream/millstream/internal/catalog"
 )
 
 // freshVersion is the version of rows that no file has yet: greater than that of any segment.
@@ -136,12 +138,12 @@ func joined(list []*series) []*series {
 	return out
 }
 
-// run collects from fresh rows and files.
-func (c *collector) run(ctx context.Context, q *querier) error {
+// run collects from fresh rows and the files of the given segments.
+func (c *collector) run(ctx context.Context, q *querier, segments []catalog.Segment) error {
 	for _, r := range q.picture.fresh {
 		if err := c.record(r); err != nil {
 			return fmt.Errorf("read fresh rows: %w", err)
 		}
 	}
-	return c.segments(ctx, q)
+	return c.segments(ctx, q, segments)
 }

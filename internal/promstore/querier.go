@@ -2,6 +2,7 @@ package promstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -9,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/millstream/millstream/internal/columnar"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -76,7 +78,7 @@ func (q *querier) collect(ctx context.Context, from, to int64, samples bool, mat
 	c := newCollector(newSelector(matchers).withOrigins(q.picture.names), q.picture.horizon, from, to)
 	c.samples, c.limits, c.loaded = samples, q.store.opts, &q.loaded
 	before := q.loaded
-	err := c.run(ctx, q)
+	err := c.run(ctx, q, q.picture.segments)
 	q.store.metrics.samples.Add(float64(q.loaded - before))
 	return c, err
 }
@@ -85,42 +87,40 @@ func (q *querier) collect(ctx context.Context, from, to int64, samples bool, mat
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) (
 	[]string, annotations.Annotations, error,
 ) {
-	return q.distinct(ctx, hints, matchers, func(s *series, add func(string)) {
-		if v := s.lset.Get(name); v != "" {
-			add(v)
-		}
-	})
+	return q.distinct(ctx, hints, matchers, valuesOf(name), seriesValues(name))
 }
 
 // LabelNames implements storage.LabelQuerier.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) (
 	[]string, annotations.Annotations, error,
 ) {
-	return q.distinct(ctx, hints, matchers, func(s *series, add func(string)) {
-		s.lset.Range(func(l labels.Label) { add(l.Name) })
-	})
+	return q.distinct(ctx, hints, matchers, namesOf, seriesNames)
 }
 
-// distinct returns sorted texts of the series that match.
-func (q *querier) distinct(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher, texts func(*series, func(string))) (
-	[]string, annotations.Annotations, error,
-) {
+// distinct returns sorted texts of the series that match, of all without matchers.
+func (q *querier) distinct(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher,
+	ofTable func(*columnar.LabelTable, func(string)), ofSeries func(*series, func(string)),
+) ([]string, annotations.Annotations, error) {
 	if err := q.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	c, err := q.collect(ctx, q.mint, q.maxt, false, matchers)
-	if err != nil {
-		return nil, nil, err
+	var found map[string]struct{}
+	if len(matchers) == 0 {
+		var err error
+		if found, err = q.allTexts(ctx, ofTable, ofSeries); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		c, err := q.collect(ctx, q.mint, q.maxt, false, matchers)
+		if err != nil {
+			return nil, nil, err
+		}
+		found = make(map[string]struct{})
+		for _, s := range c.order {
+			ofSeries(s, func(text string) { found[text] = struct{}{} })
+		}
 	}
-	found := make(map[string]struct{})
-	for _, s := range c.order {
-		texts(s, func(text string) { found[text] = struct{}{} })
-	}
-	out := make([]string, 0, len(found))
-	for text := range found {
-		out = append(out, text)
-	}
-	slices.Sort(out)
+	out := slices.Sorted(maps.Keys(found))
 	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
 		out = out[:hints.Limit]
 	}

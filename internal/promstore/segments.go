@@ -13,9 +13,9 @@ import (
 )
 
 // segments collects from the files that may hold something.
-func (c *collector) segments(ctx context.Context, q *querier) error {
+func (c *collector) segments(ctx context.Context, q *querier, segments []catalog.Segment) error {
 	var wanted []catalog.Segment
-	for _, s := range q.picture.segments {
+	for _, s := range segments {
 		if c.mayHold(&s) {
 			wanted = append(wanted, s)
 		}

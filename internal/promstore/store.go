@@ -12,13 +12,14 @@ type Store struct {
 	opts    Options
 	deps    Deps
 	names   *names
+	tables  *tables
 	metrics *metrics
 }
 
 // New returns a store. It starts nothing and needs no closing.
 func New(opts Options, deps Deps) *Store {
 	s := &Store{opts: opts.withDefaults(), deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
-	s.names = newNames(s.deps.Catalog, s.deps.Clock)
+	s.names, s.tables = newNames(s.deps.Catalog, s.deps.Clock), newTables()
 	return s
 }
 

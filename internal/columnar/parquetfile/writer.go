@@ -121,6 +121,9 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 	return stats, nil
 }
 
+// AddMeta adds a pair to the footer.
+func (w *Writer) AddMeta(key, value string) { w.opts.Meta = append(w.opts.Meta, [2]string{key, value}) }
+
 // Distinct returns texts of the last chunk written, each that occurs at least once, most of them only once. They are valid until
 // the next WriteChunk.
 func (w *Writer) Distinct() []string { return w.distinct }
