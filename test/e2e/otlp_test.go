@@ -337,6 +337,7 @@ func (s store) requirePromQL(t *testing.T, at time.Time) {
 		"histogram_quantile(0.99, finer) < bool 1.01":      "1",
 		"abs(histogram_quantile(0.1, zero)) < bool 1e-100": "1",
 		"histogram_count(zero)":                            "7",
+		"absent(coarse)":                                   "1", // a scale below -4
 	} {
 		require.Equal(t, want, s.prom(t, expression, at), expression)
 	}
