@@ -58,7 +58,7 @@ func TestCostOfARouter(t *testing.T) {
 	const rounds, requests, perRequest = 5, 40, 5000
 	c := mscluster.Start(t, mscluster.Layout{Routers: 1, Intakes: 1, Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "2"}})
 	alone := c.New(t, "alone", "standalone")
-	alone.Set("MS_CLUSTER_TOKEN", "")
+	alone.Unset("MS_CLUSTER_TOKEN")
 	require.NoError(t, alone.Start(t.Context()))
 	body := rows(perRequest)
 	load := func(front *mscluster.Node, nodes ...*mscluster.Node) float64 {
@@ -84,7 +84,7 @@ func TestCostOfARouter(t *testing.T) {
 
 // TestTwoQueriers compares how many queries two queriers finish with one, over an object store whose reads take 200 ms.
 func TestTwoQueriers(t *testing.T) {
-	const hours, clients = 60, 16
+	const hours, clients = 240, 32
 	c := mscluster.Start(t, mscluster.Layout{Routers: 1, Intakes: 1, Queriers: 0, Env: map[string]string{
 		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_QUERIER_CONCURRENCY": "4", "MS_COMPACTOR_INTERVAL_SECS": "3600",
 	}})

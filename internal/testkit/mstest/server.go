@@ -113,6 +113,9 @@ func (s *Server) start(ctx context.Context, ready func(context.Context) error) e
 // Set changes a setting, by environment name, for the next start.
 func (s *Server) Set(name, value string) { s.env[name] = value }
 
+// Unset removes a setting, by environment name, for the next start.
+func (s *Server) Unset(name string) { delete(s.env, name) }
+
 // WaitReady returns when readyz says ready.
 func (s *Server) WaitReady(ctx context.Context) error { return WaitFor(ctx, s.ready) }
 
