@@ -86,7 +86,7 @@ var layers = []layer{
 	},
 	{
 		name:     "tests",
-		packages: []string{"internal/testkit", "internal/archtest", "test"},
+		packages: []string{"internal/testkit", "internal/archtest", "test", "deploy"},
 		imports: []string{
 			"values", "settings", "platform", "engines", "roles", "edges", "client", "composition", "commands", "programs", "tests",
 		},
