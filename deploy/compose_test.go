@@ -45,7 +45,8 @@ func composed(t *testing.T) (file composeFile, nodes map[string]*config.Config) 
 		}
 	}
 	used := make(map[string]bool)
-	text := regexp.MustCompile(`\$\$|\$\{(\w+)(?::[-?][^}]*)?\}`).ReplaceAllStringFunc(read(t, "compose", "compose.yaml"), func(m string) string {
+	reference := regexp.MustCompile(`\$\$|\$\{(\w+)(?::[-?][^}]*)?\}`)
+	text := reference.ReplaceAllStringFunc(read(t, "compose", "compose.yaml"), func(m string) string {
 		if m == "$$" {
 			return "$"
 		}

@@ -305,7 +305,8 @@ func TestKubernetesIntakeKeepsItsLog(t *testing.T) {
 		require.NotEqual(t, "data", v.Name)
 	}
 	require.True(t, strings.HasPrefix(c.WAL.Dir, c.Node.DataDir+"/"), c.WAL.Dir)
-	require.Greater(t, time.Duration(w.Spec.MinReadySeconds)*time.Second, c.Cluster.PeerTimeout, "the next one waits until this one is a member")
+	pause := time.Duration(w.Spec.MinReadySeconds) * time.Second
+	require.Greater(t, pause, c.Cluster.PeerTimeout, "the next one waits until this one is a member")
 
 	hook := w.Lifecycle.PreStop.Exec.Command
 	require.Len(t, hook, 3)
