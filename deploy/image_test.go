@@ -35,7 +35,7 @@ func TestImage(t *testing.T) {
 		"MS_HTTP_BIND": "0.0.0.0", "MS_GRPC_BIND": "0.0.0.0", "MS_OTLP_HTTP_BIND": "0.0.0.0", "MS_OTLP_GRPC_BIND": "0.0.0.0",
 	}, nodeMemory)
 	var exposed []int
-	for _, p := range strings.Fields(instructions(text, "EXPOSE")[0]) {
+	for p := range strings.FieldsSeq(instructions(text, "EXPOSE")[0]) {
 		n, err := strconv.Atoi(p)
 		require.NoError(t, err)
 		exposed = append(exposed, n)

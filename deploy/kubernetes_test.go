@@ -377,7 +377,7 @@ func TestKubernetesDisruption(t *testing.T) {
 	budgets := ofKind(all, "PodDisruptionBudget")
 	require.Len(t, budgets, 5)
 	for role, w := range workloads(t, all) {
-		i := slices.IndexFunc(budgets, func(o object) bool { return o.Metadata.Name == w.object.Metadata.Name })
+		i := slices.IndexFunc(budgets, func(o object) bool { return o.Metadata.Name == w.Metadata.Name })
 		require.GreaterOrEqual(t, i, 0, role)
 		require.Equal(t, 1, budgets[i].Spec.MaxUnavailable)
 		require.Equal(t, w.Spec.Template.Metadata.Labels, labels(t, budgets[i].Spec.Selector))
