@@ -72,16 +72,10 @@ func (n *node) draw(address func() string) func(context.Context) error {
 			return err
 		}
 		n.store = store
-		if n.writer, err = n.catalog.StartWriter(ctx, c.Node.ID, n.self.Address); err != nil {
-			return fmt.Errorf("draw a writer epoch: %w", err)
+		if n.writer, err = n.drawEpoch(ctx); err != nil {
+			return err
 		}
 		n.self.Incarnation = n.writer.Epoch
-		if !n.has(config.IntakeRole) {
-			// It holds no rows: the epoch names the process alone.
-			if err := n.catalog.EndWriter(ctx, n.writer.Node, n.writer.Epoch); err != nil {
-				return err
-			}
-		}
 		m, err := cluster.New(cluster.Options{
 			Self: n.self, HeartbeatInterval: c.Cluster.HeartbeatInterval, PeerTimeout: c.Cluster.PeerTimeout,
 			Logger: n.component("cluster"), Registerer: n.metrics,
@@ -93,6 +87,19 @@ func (n *node) draw(address func() string) func(context.Context) error {
 		n.divide()
 		return nil
 	}
+}
+
+// drawEpoch draws the epoch under which the process writes; of one that holds no rows it names the process alone.
+func (n *node) drawEpoch(ctx context.Context) (catalog.Writer, error) {
+	if n.has(config.IntakeRole) {
+		n.makeIngest()
+		return n.ingest.Draw(ctx)
+	}
+	w, err := n.catalog.StartWriter(ctx, n.config.Node.ID, n.self.Address)
+	if err != nil {
+		return w, fmt.Errorf("draw an incarnation: %w", err)
+	}
+	return w, n.catalog.EndWriter(ctx, w.Node, w.Epoch)
 }
 
 // divide makes this node's share of the background work of its roles. A process that is alone has all of it.

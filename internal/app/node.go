@@ -91,7 +91,7 @@ func (n *node) addStages(g *lifecycle.Group) {
 
 // startEngine makes the parts that wait for nothing.
 func (n *node) startEngine(context.Context) error {
-	if n.has(config.IntakeRole) {
+	if n.has(config.IntakeRole) && n.ingest == nil {
 		n.makeIngest()
 	}
 	if n.has(config.Router) && !n.config.Node.IsStandalone() {
@@ -114,7 +114,7 @@ func (n *node) startEngine(context.Context) error {
 func (n *node) makeIngest() {
 	c := n.config
 	n.ingest = ingest.New(ingest.Options{
-		Node: c.Node.ID, Address: n.self.Address, Writer: n.writer, StagingDir: n.stagingDir(),
+		Node: c.Node.ID, Address: n.self.Address, StagingDir: n.stagingDir(),
 		FlushInterval: c.Intake.FlushInterval, BufferMaxSize: c.Intake.BufferMaxSize,
 		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: c.Limits.MaxColumns,
 		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
@@ -22,6 +23,8 @@ type Ingest struct {
 	samples *samples
 
 	writer catalog.Writer
+	drawn  time.Time // when writer was drawn
+	volume volume    // as Draw found it
 	log    *wal.Log
 
 	memory   budget
@@ -96,7 +99,7 @@ func (g *Ingest) Started() bool {
 // Progress returns how far the replay is; both numbers are 0 before it starts.
 func (g *Ingest) Progress() Progress { return *g.progress.Load() }
 
-// Writer returns the epoch drawn by Start.
+// Writer returns the epoch drawn by Draw or Start.
 func (g *Ingest) Writer() catalog.Writer { return g.writer }
 
 // Log returns the write-ahead log's figures.

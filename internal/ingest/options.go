@@ -28,9 +28,6 @@ type Options struct {
 	// Node is the node's id; Address is where other nodes read its buffers, empty on a standalone node.
 	Node    string
 	Address string
-	// Writer is this process's epoch when the caller has drawn it already (catalog.Writers.StartWriter, with the same Node and
-	// Address); zero lets Start draw one.
-	Writer catalog.Writer
 	// ListedFor is how long readers may go on with a list of holders that they have read: before the first append of a node that has
 	// an Address, its epoch has stood in the catalog for so long. Default 2 s.
 	ListedFor time.Duration
@@ -101,6 +98,9 @@ type Deps struct {
 }
 
 func (d Deps) withDefaults() Deps {
+	if d.FS == nil {
+		d.FS = wal.OS{}
+	}
 	if d.Clock == nil {
 		d.Clock = clock.System{}
 	}

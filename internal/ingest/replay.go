@@ -12,23 +12,42 @@ import (
 	"github.com/millstream/millstream/internal/wal"
 )
 
-// Start draws an epoch unless Options.Writer is one, opens the log and replays what earlier processes left in it: rows that the catalog has not are buffered
-// again under the epoch and sequence they were written with. Memory stays within Options.BufferMemoryMax, because the replay
-// flushes as it goes. When it returns, writes and fresh reads are taken.
-func (g *Ingest) Start(ctx context.Context) error {
-	writer := g.opts.Writer
-	if writer.Epoch == 0 {
-		var err error
-		if writer, err = g.deps.Catalog.StartWriter(ctx, g.opts.Node, g.opts.Address); err != nil {
-			return fmt.Errorf("draw a writer epoch: %w", err)
-		}
+// Draw draws the epoch of this process, which Start does otherwise. A process that must be known before it replays calls it first. On
+// an error the catalog may list an epoch that nobody uses; the next start on this volume ends it.
+func (g *Ingest) Draw(ctx context.Context) (catalog.Writer, error) {
+	files, dir := g.deps.FS, g.opts.WAL.Dir
+	v, err := readVolume(files, dir)
+	if err != nil {
+		return catalog.Writer{}, err
+	}
+	g.volume = v
+	if err := v.beginDraw().write(files, dir); err != nil {
+		return catalog.Writer{}, err
+	}
+	writer, err := g.deps.Catalog.StartWriter(ctx, g.opts.Node, g.opts.Address)
+	if err != nil {
+		return catalog.Writer{}, fmt.Errorf("draw a writer epoch: %w", err)
+	}
+	if err := v.endDraw(writer.Epoch).write(files, dir); err != nil {
+		return catalog.Writer{}, err
 	}
 	g.mu.Lock()
-	g.writer = writer
+	g.writer, g.drawn = writer, g.deps.Clock.Now()
 	g.mu.Unlock()
-	drawn := g.deps.Clock.Now()
+	return writer, nil
+}
+
+// Start draws an epoch unless Draw has, opens the log and replays what earlier processes left in it: rows that the catalog has not are
+// buffered again under the epoch and sequence they were written with. Memory stays within Options.BufferMemoryMax, because the replay
+// flushes as it goes. When it returns, writes and fresh reads are taken.
+func (g *Ingest) Start(ctx context.Context) error {
+	if g.writer.Epoch == 0 {
+		if _, err := g.Draw(ctx); err != nil {
+			return err
+		}
+	}
 	opts := g.opts.WAL
-	opts.Node, opts.Epoch = writer.Node, writer.Epoch
+	opts.Node, opts.Epoch = g.writer.Node, g.writer.Epoch
 	var err error
 	g.log, err = wal.Open(opts, wal.Deps{
 		FS: g.deps.FS, Clock: g.deps.Clock, Logger: g.deps.Logger, Registerer: g.deps.Registerer, OnGroup: g.onGroup,
@@ -43,11 +62,11 @@ func (g *Ingest) Start(ctx context.Context) error {
 	if err := g.adoptAbandoned(ctx); err != nil {
 		return err
 	}
-	if err := g.beKnown(ctx, drawn); err != nil {
+	if err := g.beKnown(ctx, g.drawn); err != nil {
 		return err
 	}
 	g.setPhase(phaseReady)
-	g.deps.Logger.Info("ingest ready", "node", writer.Node, "epoch", writer.Epoch)
+	g.deps.Logger.Info("ingest ready", "node", g.writer.Node, "epoch", g.writer.Epoch)
 	return nil
 }
 
@@ -140,21 +159,32 @@ func (r *replayer) adopt(ctx context.Context, w catalog.WriterKey) (map[catalog.
 	return c, nil
 }
 
-// adoptAbandoned takes over the epochs of this node id that the catalog still lists although the log has nothing of them: their
-// rows were committed, or their log is lost. They end with the next round.
+// adoptAbandoned takes over the epochs of this node id that the catalog still lists although the log has nothing of them, if they
+// were drawn on this volume: their rows are committed, and they end with the next round. Those of another volume keep their place in
+// the list, so that answers go on naming them: their rows come back with that volume or are given up by hand.
 func (g *Ingest) adoptAbandoned(ctx context.Context) error {
 	writers, err := g.deps.Catalog.Writers(ctx)
 	if err != nil {
 		return err
 	}
+	kept := volume{epochs: []int64{g.writer.Epoch}}
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	for _, w := range writers {
-		if w.Node == g.writer.Node && w.Epoch < g.writer.Epoch {
-			g.mu.older[catalog.WriterKey{Node: w.Node, Epoch: w.Epoch}] = struct{}{}
+		if w.Node != g.writer.Node || w.Epoch >= g.writer.Epoch {
+			continue
 		}
+		key := catalog.WriterKey{Node: w.Node, Epoch: w.Epoch}
+		if _, replayed := g.mu.older[key]; !replayed && !g.volume.has(w.Epoch) {
+			g.deps.Logger.Error("a writer epoch of this node is not on this volume: rows that it had not flushed are missing",
+				"node", w.Node, "epoch", w.Epoch, "started", w.Started)
+			continue
+		}
+		g.mu.older[key] = struct{}{}
+		kept.epochs = append(kept.epochs, w.Epoch)
 	}
-	return nil
+	g.mu.Unlock()
+	slices.Sort(kept.epochs)
+	return kept.write(g.deps.FS, g.opts.WAL.Dir)
 }
 
 // endOlder takes earlier epochs off the list of holders once nothing of them is buffered or set aside by the fence.

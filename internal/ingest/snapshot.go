@@ -41,9 +41,6 @@ func (g *Ingest) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, err
 func (g *Ingest) Hold(ctx context.Context, q fresh.Request) (fresh.Result, []catalog.WriterKey, error) {
 	g.mu.RLock()
 	own, ready := g.writer, g.mu.state >= phaseReady
-	if own.Epoch == 0 {
-		own = g.opts.Writer
-	}
 	epochs := []catalog.WriterKey{{Node: own.Node, Epoch: own.Epoch}}
 	if ready {
 		for w := range g.mu.older {

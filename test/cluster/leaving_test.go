@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -160,4 +161,35 @@ func TestTheSameIDTwice(t *testing.T) {
 	c.Intakes[0].Kill()
 	require.NoError(t, c.Intakes[0].Start(t.Context()))
 	require.JSONEq(t, `[[1]]`, jsonOf(t, eventually(t, c.Routers[0].Client("t1"), "SELECT count(*) FROM app")))
+}
+
+// TestALostVolumeIsMissedAloud: a node comes back on an empty disk. Answers go on naming what may be missing until somebody gives it up.
+func TestALostVolumeIsMissedAloud(t *testing.T) {
+	t.Parallel()
+	c := mscluster.Start(t, lazily(mscluster.Layout{Routers: 1, Intakes: 1, Queriers: 1}))
+	client := c.Routers[0].Client("t1")
+	require.Equal(t, http.StatusOK, client.Post(t, "/api/v1/intake/logs/app", `[{"n":1}]`).Status)
+	require.NoError(t, c.Intakes[0].Restart(t.Context()))
+	c.WaitMembers(t)
+	require.Equal(t, http.StatusOK, client.Post(t, "/api/v1/intake/logs/app", `[{"n":2}]`).Status)
+	c.Intakes[0].Kill()
+	require.NoError(t, os.RemoveAll(c.Intakes[0].DataDir))
+	require.NoError(t, c.Intakes[0].Start(t.Context()))
+	c.WaitMembers(t)
+	require.Equal(t, http.StatusOK, client.Post(t, "/api/v1/intake/logs/app", `[{"n":3}]`).Status)
+	a, err := client.Ask(t.Context(), "SELECT count(*) FROM app")
+	require.NoError(t, err)
+	require.JSONEq(t, `[[2]]`, jsonOf(t, a.Rows))
+	require.Len(t, a.Warnings, 1)
+	var epoch int64
+	_, err = fmt.Sscanf(a.Warnings[0], "node i1 epoch %d unreachable", &epoch)
+	require.NoError(t, err, a.Warnings[0])
+
+	program, err := mstest.Program()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), program, "cluster", "forget", "i1", "--epoch", fmt.Sprint(epoch), "--dsn", c.Postgres.DSN())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "is forgotten")
+	require.JSONEq(t, `[[2]]`, jsonOf(t, eventually(t, client, "SELECT count(*) FROM app")))
 }

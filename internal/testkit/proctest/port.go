@@ -3,22 +3,11 @@ package proctest
 import (
 	"fmt"
 	"net"
-	"strconv"
-	"sync"
+	"syscall"
 )
 
-// claims are the ports that this process has given out, each with the socket that keeps other test processes from giving out the same
-// one: a server binds its port only later, and not while it is stopped.
-//
-//nolint:gochecknoglobals // belongs to the process, as its ports do
-var claims struct {
-	sync.Mutex
-	held []net.PacketConn
-}
-
-// FreePort returns a TCP port of 127.0.0.1 on which nothing listens, and which no test process gives out again while this one lives. It
-// lies below the range that the kernel gives to outgoing connections, so that a server which stops and starts again on its port finds
-// it free.
+// FreePort returns a TCP port of 127.0.0.1 on which nothing listens, and which no test process gives out again while this one lives: a
+// server binds its port only later, and not while it is stopped. It lies below the range that the kernel gives to outgoing connections.
 func FreePort() (int, error) {
 	const lowest, highest, tries = 15000, 32000, 200
 	for range tries {
@@ -40,14 +29,17 @@ func FreePort() (int, error) {
 	return 0, fmt.Errorf("find a free port between %d and %d: none in %d tries", lowest, highest, tries)
 }
 
-// claim takes the UDP port of the same number, which none of our servers uses, until the process ends.
+// claim takes the UDP port of the same number, which none of our servers uses. Its descriptor is left open on purpose: the kernel closes
+// it when the process ends.
 func claim(port int) bool {
-	c, err := net.ListenPacket("udp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
 	if err != nil {
 		return false
 	}
-	claims.Lock()
-	defer claims.Unlock()
-	claims.held = append(claims.held, c)
+	syscall.CloseOnExec(fd)
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		_ = syscall.Close(fd) // it was never bound
+		return false
+	}
 	return true
 }
