@@ -27,6 +27,8 @@ type SeriesReader struct {
 	f       *os.File
 	parquet *file.Reader
 	columns map[string]int // by physical name
+	metrics []textRun      // of the last row group, as are the others
+	labels  []textRun
 	texts   []parquet.ByteArray
 	levels  []int16
 }
@@ -124,31 +126,23 @@ func (r *SeriesReader) Runs(ctx context.Context, dst []SeriesRun, group int) (_ 
 	if err := ctx.Err(); err != nil {
 		return dst, err
 	}
-	first := len(dst)
-	err = r.eachText(group, signal.MetricColumn, func(row int, text parquet.ByteArray, same bool) {
-		if same {
-			dst[len(dst)-1].End = row + 1
-			return
-		}
-		dst = append(dst, SeriesRun{Metric: string(text), Start: row, End: row + 1})
-	})
-	if err != nil {
+	if r.metrics, err = r.textRuns(r.metrics[:0], group, signal.MetricColumn); err != nil {
 		return dst, err
 	}
-	metrics := dst[first:]
-	out := make([]SeriesRun, 0, len(metrics))
-	at := 0
-	err = r.eachText(group, signal.LabelsColumn, func(row int, text parquet.ByteArray, same bool) {
-		for metrics[at].End <= row {
-			at, same = at+1, false
+	if r.labels, err = r.textRuns(r.labels[:0], group, signal.LabelsColumn); err != nil {
+		return dst, err
+	}
+	row, m := 0, 0
+	for _, l := range r.labels {
+		for row < l.end {
+			end := min(l.end, r.metrics[m].end)
+			dst = append(dst, SeriesRun{Metric: r.metrics[m].text, Labels: l.text, Start: row, End: end})
+			if row = end; row == r.metrics[m].end {
+				m++
+			}
 		}
-		if same {
-			out[len(out)-1].End = row + 1
-			return
-		}
-		out = append(out, SeriesRun{Metric: metrics[at].Metric, Labels: string(text), Start: row, End: row + 1})
-	})
-	return append(dst[:first], out...), err
+	}
+	return dst, nil
 }
 
 // eachText calls visit with every row of a text column that has no nulls. same says that the text is that of the row before.
