@@ -83,6 +83,14 @@ bench: ## run the Go benchmarks; PKG and ARGS narrow
 bench-peers: build ## compare with other servers on the same rows (builds them first, minutes)
 	go run ./test/bench/peers $(ARGS)
 
+.PHONY: bench-cluster
+bench-cluster: setup build .tools/services .tools/versitygw ## measure what a router costs and what a second querier gives
+	go test -tags long -timeout 30m -count 1 -v -run 'TestCostOfARouter|TestTwoQueriers' $(ARGS) ./test/cluster
+
+.PHONY: test-split
+test-split: setup build .tools/services .tools/versitygw ## run the end-to-end suite against clusters of one process a role
+	MILLSTREAM_TEST_MODE=split go test -timeout 40m -count 1 $(if $(RUN),-run '$(RUN)') $(ARGS) ./test/e2e
+
 .PHONY: clean
 clean: ## remove what make built (not ./data)
 	rm -rf bin .tools .cache

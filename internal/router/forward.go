@@ -10,7 +10,6 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
-	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
 
 // maxNodes is how many intake nodes are tried for one batch (seed 003).
@@ -85,9 +84,8 @@ func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.B
 func (r *Router) forward(ctx context.Context, view *cluster.View, p part) error {
 	b := *p.batch
 	b.ID = r.ids.next()
-	var codec arrowipc.Codec
 	var err error
-	if b.Block, err = codec.Append(nil, b.Record.Schema(), b.Record); err != nil {
+	if b.Block, err = r.codec.Append(nil, b.Record.Schema(), b.Record); err != nil {
 		return fault.Wrap(fault.Internal, err, "encode a batch of %s", b.Stream)
 	}
 	var last error

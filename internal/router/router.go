@@ -11,6 +11,7 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
 
 // Errors for clients.
@@ -63,6 +64,7 @@ type Deps struct {
 type Router struct {
 	deps    Deps
 	ids     ids
+	codec   arrowipc.Codec
 	turn    turn
 	metrics *metrics
 }

@@ -71,7 +71,8 @@ func (p *Peers) Peer(address string) (*Peer, error) {
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: p.opts.DialTimeout,
 		}),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry())
+		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
+		grpc.WithReadBufferSize(bufferBytes), grpc.WithWriteBufferSize(bufferBytes), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry())
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}

@@ -35,6 +35,12 @@ const (
 // MaxMessageBytes bounds a message: the greatest batch of a body of 64 MiB, with room.
 const MaxMessageBytes = 256 << 20
 
+// Sizes of a connection: a batch of some megabytes goes through in one piece instead of waiting for the other side every 64 KiB.
+const (
+	windowBytes = 8 << 20
+	bufferBytes = 256 << 10
+)
+
 // Appender makes batches durable: ingest.Ingest.
 type Appender interface {
 	Write(ctx context.Context, batches ...*signal.Batch) error
@@ -73,7 +79,9 @@ func NewServer(clusterToken string, s Services, logger *slog.Logger) *grpc.Serve
 		logger = slog.New(slog.DiscardHandler)
 	}
 	server := grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.InTapHandle(newToken(clusterToken).admit),
-		grpc.MaxRecvMsgSize(MaxMessageBytes), grpc.MaxSendMsgSize(MaxMessageBytes), grpc.NumStreamWorkers(0))
+		grpc.MaxRecvMsgSize(MaxMessageBytes), grpc.MaxSendMsgSize(MaxMessageBytes),
+		grpc.InitialWindowSize(windowBytes), grpc.InitialConnWindowSize(windowBytes), grpc.ReadBufferSize(bufferBytes),
+		grpc.WriteBufferSize(bufferBytes))
 	server.RegisterService(describe(), &Server{services: s, logger: logger})
 	return server
 }

@@ -55,7 +55,7 @@ func rows(n int) []byte {
 // TestCostOfARouter compares the processor time of a row through router and intake with that of a standalone process, over the same
 // PostgreSQL and S3, rounds in turn. Decisions of the issue: at most 1.4.
 func TestCostOfARouter(t *testing.T) {
-	const rounds, requests, perRequest = 5, 40, 5000
+	const rounds, requests, perRequest = 5, 300, 5000
 	c := mscluster.Start(t, mscluster.Layout{Routers: 1, Intakes: 1, Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "2"}})
 	alone := c.New(t, "alone", "standalone")
 	alone.Unset("MS_CLUSTER_TOKEN")
