@@ -15,7 +15,6 @@ import (
 	"github.com/millstream/millstream/internal/cluster"
 	clusterpg "github.com/millstream/millstream/internal/cluster/postgres"
 	"github.com/millstream/millstream/internal/cluster/work"
-
 	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/rpc"
 )

@@ -22,7 +22,7 @@ type others struct{ *node }
 // Intake implements router.Nodes.
 func (o others) Intake(n cluster.Node) (router.Intake, error) {
 	if n.ID == o.self.ID && o.ingest != nil {
-		return localIntake{o.node}, nil
+		return localIntake(o), nil
 	}
 	return o.peers.Peer(n.Address)
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -13,15 +12,21 @@ import (
 
 // routerGCPercent is the collector's pace in processes without buffers. Their live heap is some megabytes, so that at Go's own pace of 100
 // every request of a megabyte would bring a collection.
-const routerGCPercent = 400
+const (
+	routerGCPercent = 400
+	usualGCPercent  = 100
+)
 
 // Serve runs the process until ctx ends and everything has been drained, or a part of it fails.
 func Serve(ctx context.Context, c *config.Config, logger *slog.Logger) error {
 	if c.Memory.GoLimit > 0 {
 		debug.SetMemoryLimit(c.Memory.GoLimit)
 	}
-	if !c.Node.Has(config.IntakeRole) && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(routerGCPercent)
+	if !c.Node.Has(config.IntakeRole) {
+		// Only if the operator has not chosen (GOGC).
+		if chosen := debug.SetGCPercent(routerGCPercent); chosen != usualGCPercent {
+			debug.SetGCPercent(chosen)
+		}
 	}
 	logger.Info("starting", "version", version, "node", c.Node.ID, "roles", c.Node.Roles, "data_dir", c.Node.DataDir)
 	if c.WAL.Sync == config.SyncNone {

@@ -271,7 +271,7 @@ into files. The process goes on, empty and not ready, until it is stopped; stopp
 
 func drainText(d cluster.Drain) string {
 	if !d.Ended.IsZero() {
-		return fmt.Sprintf("%s is drained", d.Node)
+		return d.Node + " is drained"
 	}
 	phase := d.Phase
 	if phase == "" {

@@ -14,8 +14,8 @@ import (
 )
 
 // volumeFile stands beside the segments of the log and names the writer epochs that were drawn on this volume: "epoch N" a line, and
-// "drawing above N" while one is being drawn. It tells an epoch whose rows were all flushed, so that the log has nothing of it, from one whose
-// log is on a volume that was lost.
+// "drawing above N" while one is being drawn. It tells an epoch whose rows were all flushed, so that the log has nothing of it, from one
+// whose log is on a volume that was lost.
 const volumeFile = "epochs"
 
 // volume is what the file says.

@@ -106,6 +106,7 @@ func TestADamagedVolumeFileIsNamed(t *testing.T) {
 	dir := filepath.Join(s.dir, "wal")
 	require.NoError(t, os.MkdirAll(dir, 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "epochs"), []byte("epoch 1\nhm\n"), 0o600))
-	g := ingest.New(ingest.Options{Node: "n1", StagingDir: s.dir, WAL: wal.Options{Dir: dir}}, ingest.Deps{Catalog: s.catalog, Objects: s.objects})
+	g := ingest.New(ingest.Options{Node: "n1", StagingDir: s.dir, WAL: wal.Options{Dir: dir}},
+		ingest.Deps{Catalog: s.catalog, Objects: s.objects})
 	require.ErrorContains(t, g.Start(context.Background()), `"hm" is no line of it`)
 }

@@ -48,7 +48,7 @@ func explainPart(err error, stored int) error {
 
 // writeBatch forwards one batch, in parts when its rows have several owners, and returns how many rows are stored for certain.
 func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.Batch) (stored int, err error) {
-	parts, err := split(view, b)
+	parts, err := split(ctx, view, b)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,8 @@ func (r *Router) forward(ctx context.Context, view *cluster.View, p part) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		r.deps.Logger.Warn("intake node did not take a batch", "node", n.ID, "outcome", outcome.String(), "stream", b.Stream.String(), "error", err)
+		r.deps.Logger.Warn("intake node did not take a batch",
+			"node", n.ID, "outcome", outcome.String(), "stream", b.Stream.String(), "error", err)
 		if last == nil || outcome == Refused {
 			last = err
 		}

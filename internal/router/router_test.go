@@ -141,20 +141,31 @@ func TestForwarding(t *testing.T) {
 		text    string
 		kind    fault.Kind
 	}{
-		"the owner takes it":                  {calls: []int{0}},
-		"the owner is dead":                   {scripts: [][]router.Outcome{{n}}, calls: []int{0, 1}},
-		"the owner refuses":                   {scripts: [][]router.Outcome{{r}}, refusal: full, calls: []int{0, 1}},
-		"two are dead":                        {scripts: [][]router.Outcome{{n}, {n}}, calls: []int{0, 1, 2}},
-		"a fourth is not tried":               {scripts: [][]router.Outcome{{n}, {n}, {n}}, calls: []int{0, 1, 2}, text: "no intake node is available", kind: fault.Unavailable},
-		"a refusal is told rather than death": {scripts: [][]router.Outcome{{n}, {r}, {n}}, refusal: full, calls: []int{0, 1, 2}, text: "the disk is full", kind: fault.Unavailable},
-		"the client's fault ends it":          {scripts: [][]router.Outcome{{r}}, refusal: fault.New(fault.NotFound, "unknown database"), calls: []int{0}, text: "unknown database", kind: fault.NotFound},
-		"a lost answer is asked for again":    {scripts: [][]router.Outcome{{u, s}}, calls: []int{0, 0}},
-		"twice lost is unknown":               {scripts: [][]router.Outcome{{u, u}}, calls: []int{0, 0}, text: "outcome unknown", kind: fault.Unavailable},
-		"a refusal after a loss proves nothing": {scripts: [][]router.Outcome{{u, r}}, refusal: full, calls: []int{0, 0},
-			text: "outcome unknown", kind: fault.Unavailable},
+		"the owner takes it": {calls: []int{0}},
+		"the owner is dead":  {scripts: [][]router.Outcome{{n}}, calls: []int{0, 1}},
+		"the owner refuses":  {scripts: [][]router.Outcome{{r}}, refusal: full, calls: []int{0, 1}},
+		"two are dead":       {scripts: [][]router.Outcome{{n}, {n}}, calls: []int{0, 1, 2}},
+		"a fourth is not tried": {
+			scripts: [][]router.Outcome{{n}, {n}, {n}}, calls: []int{0, 1, 2}, text: "no intake node is available", kind: fault.Unavailable,
+		},
+		"a refusal is told rather than death": {
+			scripts: [][]router.Outcome{{n}, {r}, {n}}, refusal: full, calls: []int{0, 1, 2}, text: "the disk is full", kind: fault.Unavailable,
+		},
+		"the client's fault ends it": {
+			scripts: [][]router.Outcome{{r}}, refusal: fault.New(fault.NotFound, "unknown database"), calls: []int{0},
+			text: "unknown database", kind: fault.NotFound,
+		},
+		"a lost answer is asked for again": {scripts: [][]router.Outcome{{u, s}}, calls: []int{0, 0}},
+		"twice lost is unknown": {
+			scripts: [][]router.Outcome{{u, u}}, calls: []int{0, 0}, text: "outcome unknown", kind: fault.Unavailable,
+		},
+		"a refusal after a loss proves nothing": {
+			scripts: [][]router.Outcome{{u, r}}, refusal: full, calls: []int{0, 0}, text: "outcome unknown", kind: fault.Unavailable,
+		},
 		"nor does death": {scripts: [][]router.Outcome{{u, n}}, calls: []int{0, 0}, text: "outcome unknown", kind: fault.Unavailable},
-		"a lost answer of the second": {scripts: [][]router.Outcome{{n}, {u, u}}, calls: []int{0, 1, 1}, text: "outcome unknown",
-			kind: fault.Unavailable},
+		"a lost answer of the second": {
+			scripts: [][]router.Outcome{{n}, {u, u}}, calls: []int{0, 1, 1}, text: "outcome unknown", kind: fault.Unavailable,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

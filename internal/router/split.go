@@ -24,7 +24,7 @@ type part struct {
 // split divides a batch by owner. Batches of logs and traces are one stream and so one part, which is the batch itself. Rows of a
 // metrics batch have the slot of their metric; those of one owner stay together. When there is more than one part, the caller
 // releases the batch of each.
-func split(view *cluster.View, b *signal.Batch) ([]part, error) {
+func split(ctx context.Context, view *cluster.View, b *signal.Batch) ([]part, error) {
 	s := b.Stream
 	if s.Signal != signal.Metrics || s.Name != "" {
 		return []part{{slot.Of(string(s.Org), s.Database, s.Signal.String(), s.Name), b}}, nil
@@ -52,7 +52,7 @@ func split(view *cluster.View, b *signal.Batch) ([]part, error) {
 	}
 	var parts []part
 	for id, at := range slots {
-		record, err := filter(b.Record, rows, id)
+		record, err := filter(ctx, b.Record, rows, id)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func metricNames(r arrow.RecordBatch) (*array.String, bool) {
 }
 
 // filter returns the rows whose owner is id.
-func filter(r arrow.RecordBatch, owners []string, id string) (arrow.RecordBatch, error) {
+func filter(ctx context.Context, r arrow.RecordBatch, owners []string, id string) (arrow.RecordBatch, error) {
 	b := array.NewBooleanBuilder(memory.DefaultAllocator)
 	defer b.Release()
 	for _, o := range owners {
@@ -79,7 +79,7 @@ func filter(r arrow.RecordBatch, owners []string, id string) (arrow.RecordBatch,
 	}
 	mask := b.NewArray()
 	defer mask.Release()
-	out, err := compute.FilterRecordBatch(context.Background(), r, mask, compute.DefaultFilterOptions())
+	out, err := compute.FilterRecordBatch(ctx, r, mask, compute.DefaultFilterOptions())
 	if err != nil {
 		return nil, fmt.Errorf("divide a batch: %w", err)
 	}

@@ -198,7 +198,9 @@ func TestOutcomes(t *testing.T) {
 		outcome router.Outcome
 		kind    fault.Kind
 	}{
-		"refused":               {fault.Wrap(fault.Unavailable, errRefused, "the disk is full").After(7 * time.Second), router.Refused, fault.Unavailable},
+		"refused": {
+			fault.Wrap(fault.Unavailable, errRefused, "the disk is full").After(7 * time.Second), router.Refused, fault.Unavailable,
+		},
 		"refused for good":      {fault.Wrap(fault.NotFound, errRefused, "unknown database"), router.Refused, fault.NotFound},
 		"failed after the log":  {fault.New(fault.Unavailable, "the log could not be synced"), router.Unknown, fault.Unavailable},
 		"failed with no reason": {errors.New("secret details"), router.Unknown, fault.Internal},
@@ -425,5 +427,4 @@ func TestAWrongTokenRevealsNothing(t *testing.T) {
 		require.NoError(t, peers.Close())
 	}
 	require.Len(t, n.batches, 1)
-
 }

@@ -95,7 +95,7 @@ func describe() *grpc.ServiceDesc {
 				return nil, status.Error(codes.InvalidArgument, err.Error())
 			}
 			s := srv.(*Server) //nolint:forcetypeassert // registered with it
-			defer s.recovered(&err)
+			defer func() { err = s.recovered(recover(), err) }()
 			return f(s, ctx, in)
 		}
 	}
@@ -106,7 +106,7 @@ func describe() *grpc.ServiceDesc {
 				return err
 			}
 			s := srv.(*Server) //nolint:forcetypeassert // registered with it
-			defer s.recovered(&err)
+			defer func() { err = s.recovered(recover(), err) }()
 			return f(s, in, out)
 		}
 	}
@@ -125,12 +125,13 @@ func describe() *grpc.ServiceDesc {
 	}
 }
 
-// recovered turns a panic of one call into its error.
-func (s *Server) recovered(err *error) {
-	if p := recover(); p != nil {
-		s.logger.Error("internal call panicked", "panic", p, "stack", string(debug.Stack()))
-		*err = status.Error(codes.Internal, "panic")
+// recovered returns the error of a call that has panicked with p, err when p is nil.
+func (s *Server) recovered(p any, err error) error {
+	if p == nil {
+		return err
 	}
+	s.logger.Error("internal call panicked", "panic", p, "stack", string(debug.Stack()))
+	return status.Error(codes.Internal, "panic")
 }
 
 func (*Server) ping(context.Context, *frame) (*frame, error) { return newFrame(struct{}{}, nil) }

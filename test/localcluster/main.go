@@ -31,7 +31,8 @@ import (
 func main() {
 	program := flag.String("program", "bin/millstream", "`path` of the program")
 	dir := flag.String("dir", "data/cluster", "`folder` for data and logs; it is emptied at the start")
-	roles := flag.String("roles", "router,router,intake,intake,intake,querier,querier,compactor,compactor,alert", "one process for each `role` named")
+	roles := flag.String("roles", "router,router,intake,intake,intake,querier,querier,compactor,compactor,alert",
+		"one process for each `role` named")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *program, *dir, strings.Split(*roles, ","), os.Stdout)
@@ -128,7 +129,7 @@ func (n *node) start(ctx context.Context, program, dir string, env []string) err
 
 func ready(ctx context.Context, port int) error {
 	url := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/api/v1/readyz"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/millstream/millstream/internal/testkit/mstest"
 	"github.com/millstream/millstream/internal/testkit/netproxy"
 	"github.com/millstream/millstream/internal/testkit/pgtest"
+	"github.com/millstream/millstream/internal/testkit/proctest"
 	"github.com/millstream/millstream/internal/testkit/s3test"
 )
 
@@ -51,12 +53,13 @@ type Cluster struct {
 	Postgres *pgtest.Server
 	S3       *s3test.Server
 	env      map[string]string
+	token    string
 }
 
 // Start starts a cluster and returns when all processes are ready.
 func Start(t testing.TB, l Layout) *Cluster {
 	t.Helper()
-	c := &Cluster{Postgres: pgtest.Start(t), S3: s3test.Start(t), env: l.Env}
+	c := &Cluster{Postgres: pgtest.Start(t), S3: s3test.Start(t), env: l.Env, token: proctest.Secret()}
 	for _, r := range []struct {
 		name, short string
 		n           int
@@ -145,8 +148,8 @@ func (c *Cluster) New(t testing.TB, id, role string) *Node {
 	require.NoError(t, err)
 	dsn.Host = n.ToPG.Addr()
 	env := map[string]string{
-		"MS_NODE_ID": id, "MS_NODE_ROLES": role, "MS_META_DATABASE_DSN": dsn.String(), "MS_CLUSTER_TOKEN": "token of the test cluster",
-		"MS_CLUSTER_HEARTBEAT_INTERVAL_SECS": fmt.Sprint(HeartbeatSecs), "MS_CLUSTER_PEER_TIMEOUT_SECS": fmt.Sprint(PeerTimeoutSecs),
+		"MS_NODE_ID": id, "MS_NODE_ROLES": role, "MS_META_DATABASE_DSN": dsn.String(), "MS_CLUSTER_TOKEN": c.token,
+		"MS_CLUSTER_HEARTBEAT_INTERVAL_SECS": strconv.Itoa(HeartbeatSecs), "MS_CLUSTER_PEER_TIMEOUT_SECS": strconv.Itoa(PeerTimeoutSecs),
 		"MS_OBJECT_STORE_BACKEND": "s3", "MS_OBJECT_STORE_ENDPOINT": "http://" + n.ToS3.Addr(), "MS_OBJECT_STORE_PATH_STYLE": "true",
 		"MS_OBJECT_STORE_BUCKET": c.S3.Bucket, "MS_OBJECT_STORE_REGION": c.S3.Region,
 		"MS_OBJECT_STORE_ACCESS_KEY": c.S3.AccessKey, "MS_OBJECT_STORE_SECRET_KEY": c.S3.SecretKey,

@@ -30,8 +30,8 @@ type Config struct {
 	DataDir string
 }
 
-// Server is a millstream process on loopback, with all roles unless its settings say otherwise. Data and ports stay the same over Stop, Kill and Start. Its methods
-// are not safe for concurrent use, except Client and Logs.
+// Server is a millstream process on loopback, with all roles unless its settings say otherwise. Data and ports stay the same over Stop,
+// Kill and Start. Its methods are not safe for concurrent use, except Client and Logs.
 type Server struct {
 	HTTP     string // base URL of the full API, http://127.0.0.1:port
 	OTLPHTTP string // base URL of OTLP over HTTP
