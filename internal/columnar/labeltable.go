@@ -68,7 +68,7 @@ func (l *labelCollector) add(fields []*field, refs []rowRef) error {
 			l.begun, l.counted, l.metric, l.labels = true, false, metric, set
 		}
 		if !l.counted && slices.ContainsFunc(samples, func(a []arrow.Array) bool {
-			return a != nil && a[r.record] != nil && a[r.record].IsValid(int(r.row))
+			return len(a) > 0 && a[r.record] != nil && a[r.record].IsValid(int(r.row))
 		}) {
 			l.counted = true
 			if err := l.count(metric, set); err != nil {

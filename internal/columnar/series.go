@@ -190,7 +190,10 @@ func (r *SeriesReader) chunk(group int, column string) (file.ColumnChunkReader, 
 
 // Ints returns a column of integers or times without nulls. The slice is dst's memory if that suffices.
 func (r *SeriesReader) Ints(ctx context.Context, dst []int64, group int, column string) (_ []int64, err error) {
-	values, present, err := readColumn64(ctx, r, dst, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	values, present, err := readColumn64(r, dst, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
 	if err == nil && present != nil {
 		return nil, fault.New(fault.Corrupt, "column %s has no value in some row", column)
 	}
@@ -199,23 +202,26 @@ func (r *SeriesReader) Ints(ctx context.Context, dst []int64, group int, column 
 
 // NullableInts returns a column of integers or times and which rows have a value; present is nil when all have.
 func (r *SeriesReader) NullableInts(ctx context.Context, group int, column string) (values []int64, present []bool, err error) {
-	return readColumn64(ctx, r, nil, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	return readColumn64(r, nil, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
 }
 
 // Floats returns a column of floats and which rows have a value; present is nil when all have. The bits are those that were written.
 // The slice is dst's memory if that suffices.
 func (r *SeriesReader) Floats(ctx context.Context, dst []float64, group int, column string) (values []float64, present []bool, err error) {
-	return readColumn64(ctx, r, dst, group, column, (*file.Float64ColumnChunkReader).ReadBatch)
-}
-
-// readColumn64 reads all rows of a column; a row without a value is zero.
-func readColumn64[T int64 | float64, R any](ctx context.Context, r *SeriesReader, dst []T, group int, column string,
-	read func(R, int64, []T, []int16, []int16) (int64, int, error),
-) (values []T, present []bool, err error) {
-	defer caught(&err)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	return readColumn64(r, dst, group, column, (*file.Float64ColumnChunkReader).ReadBatch)
+}
+
+// readColumn64 reads all rows of a column; a row without a value is zero.
+func readColumn64[T int64 | float64, R any](r *SeriesReader, dst []T, group int, column string,
+	read func(R, int64, []T, []int16, []int16) (int64, int, error),
+) (values []T, present []bool, err error) {
+	defer caught(&err)
 	c, rows, err := r.chunk(group, column)
 	if err != nil {
 		return nil, nil, err

@@ -88,7 +88,7 @@ func (a *API) exemplars(ctx context.Context, c *call) (*result, error) {
 	if len(selectors) == 0 {
 		return nil, nil //nolint:nilnil // Prometheus answers 204
 	}
-	found, err := a.deps.Metrics.Exemplars(ctx, c.Org, c.Database, timestamp.FromTime(start), timestamp.FromTime(end), selectors...)
+	found, err := a.deps.Metrics.Exemplars(ctx, c.Org, c.Database).Select(timestamp.FromTime(start), timestamp.FromTime(end), selectors...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -45,8 +43,8 @@ type Answerer interface {
 type Metrics interface {
 	// Queryable returns the metrics of a database; one that does not exist has none.
 	Queryable(org tenant.ID, database string) storage.Queryable
-	// Exemplars returns the exemplars of the series that any of the matcher sets selects, in a range of milliseconds, both ends inclusive.
-	Exemplars(ctx context.Context, org tenant.ID, database string, from, to int64, matchers ...[]*labels.Matcher) ([]exemplar.QueryResult, error)
+	// Exemplars returns what reads the exemplars of a database while ctx lasts.
+	Exemplars(ctx context.Context, org tenant.ID, database string) storage.ExemplarQuerier
 	// Metadata returns what senders said of metrics lately, of one metric or, when metric is empty, of all.
 	Metadata(ctx context.Context, org tenant.ID, database, metric string) (map[string][]metadata.Metadata, error)
 }

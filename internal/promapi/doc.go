@@ -7,5 +7,5 @@
 // The language is the Prometheus engine's, so are its errors, warnings and infos. A query's limits (time, samples, series) end that query
 // alone. Parameters that Prometheus does not know are ignored, as it ignores them.
 //
-// The package imports values and Prometheus' packages; what it needs of the store it declares as Metrics.
+// The package imports values, answer (for the query API) and Prometheus' packages; what it needs of the store it declares as Metrics.
 package promapi

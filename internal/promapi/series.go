@@ -12,6 +12,12 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
+// texts and notes are what a querier answers questions about labels with.
+type (
+	texts = []string
+	notes = annotations.Annotations
+)
+
 func errTruncated() error { return errors.New("results truncated due to limit") }
 
 // series answers "series".
@@ -52,7 +58,7 @@ func (a *API) series(ctx context.Context, c *call) (_ *result, err error) {
 
 // labelNames answers "labels".
 func (a *API) labelNames(ctx context.Context, c *call) (*result, error) {
-	return a.labelTexts(ctx, c, func(q storage.Querier, hints *storage.LabelHints, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return a.labelTexts(ctx, c, func(q storage.Querier, hints *storage.LabelHints, set []*labels.Matcher) (texts, notes, error) {
 		return q.LabelNames(ctx, hints, set...)
 	})
 }
@@ -65,14 +71,14 @@ func (a *API) labelValues(ctx context.Context, c *call, name string) (*result, e
 	if !model.UTF8Validation.IsValidLabelName(name) {
 		return nil, &apiError{kind: badData, err: errors.New("invalid label name: " + quote(name))}
 	}
-	return a.labelTexts(ctx, c, func(q storage.Querier, hints *storage.LabelHints, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return a.labelTexts(ctx, c, func(q storage.Querier, hints *storage.LabelHints, set []*labels.Matcher) (texts, notes, error) {
 		return q.LabelValues(ctx, name, hints, set...)
 	})
 }
 
 // labelTexts answers with the sorted texts of all matcher sets, of the whole database when there is none.
 func (a *API) labelTexts(_ context.Context, c *call,
-	texts func(storage.Querier, *storage.LabelHints, []*labels.Matcher) ([]string, annotations.Annotations, error),
+	of func(storage.Querier, *storage.LabelHints, []*labels.Matcher) (texts, notes, error),
 ) (_ *result, err error) {
 	s, err := a.selection(c)
 	if err != nil {
@@ -89,7 +95,7 @@ func (a *API) labelTexts(_ context.Context, c *call,
 	out := &result{}
 	var all []string
 	for _, set := range s.sets {
-		found, warnings, err := texts(q, &storage.LabelHints{Limit: hintLimit(s.limit)}, set)
+		found, warnings, err := of(q, &storage.LabelHints{Limit: hintLimit(s.limit)}, set)
 		if err != nil {
 			return nil, err
 		}

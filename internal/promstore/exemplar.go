@@ -11,23 +11,35 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/valyala/fastjson"
 
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
-// Exemplars returns the exemplars of the series that any of the matcher sets selects, in a range of milliseconds, both ends inclusive;
-// series by their labels, exemplars by time, each once.
-func (s *Store) Exemplars(ctx context.Context, org tenant.ID, database string, from, to int64, matchers ...[]*labels.Matcher) (
-	_ []exemplar.QueryResult, err error,
-) {
-	q := &querier{store: s, org: org, database: database, mint: from, maxt: to}
+// Exemplars returns what reads the exemplars of a database during one request.
+func (s *Store) Exemplars(ctx context.Context, org tenant.ID, database string) storage.ExemplarQuerier {
+	return &exemplarQuerier{ctx: ctx, store: s, org: org, database: database}
+}
+
+// exemplarQuerier is a storage.ExemplarQuerier.
+type exemplarQuerier struct {
+	ctx      context.Context //nolint:containedctx // Prometheus' interface has it so; it lives as long as one request
+	store    *Store
+	org      tenant.ID
+	database string
+}
+
+// Select implements storage.ExemplarQuerier: the exemplars of the series that any of the matcher sets selects, in a range of
+// milliseconds, both ends inclusive; series by their labels, exemplars by time, each once.
+func (e *exemplarQuerier) Select(from, to int64, matchers ...[]*labels.Matcher) (_ []exemplar.QueryResult, err error) {
+	q := &querier{store: e.store, org: e.org, database: e.database, mint: from, maxt: to}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	found := make(map[string]*exemplar.QueryResult)
 	var p fastjson.Parser
 	for _, set := range matchers {
-		err := q.scanTexts(ctx, newSelector(set), exemplarColumns(), func(x *series, _ seriesKey, texts []string) error {
+		err := q.scanTexts(e.ctx, newSelector(set), exemplarColumns(), func(x *series, _ seriesKey, texts []string) error {
 			list, err := parseExemplars(&p, texts[0], from, to)
 			if err != nil || len(list) == 0 {
 				return err

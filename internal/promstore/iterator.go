@@ -26,7 +26,8 @@ func (it *iterator) reset(pieces []piece, from int64) {
 	it.pieces, it.piece, it.row, it.begun, it.err = pieces, 0, -1, false, nil
 	it.reader.reset()
 	for it.piece < len(pieces) && len(pieces[it.piece].times) > 0 && pieces[it.piece].times[it.row+1] < from {
-		if it.row++; it.row+1 == len(pieces[it.piece].times) {
+		it.row++
+		if it.row+1 == len(pieces[it.piece].times) {
 			it.piece, it.row = it.piece+1, -1
 		}
 	}
@@ -81,7 +82,7 @@ func (it *iterator) Seek(t millis) chunkenc.ValueType {
 
 func (it *iterator) valueType() chunkenc.ValueType {
 	p := &it.pieces[it.piece]
-	if p.histograms == nil || p.histograms[it.row] == nil {
+	if at(p.histograms, it.row) == nil {
 		return chunkenc.ValFloat
 	}
 	if bytes.HasSuffix(p.histograms[it.row], []byte(`"float":true}`)) {

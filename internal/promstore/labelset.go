@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/millstream/millstream/internal/fault"
@@ -70,7 +71,7 @@ func cutEscaped(s string) (text, rest string, ok bool) {
 func labelsOf(b *labels.ScratchBuilder, metric string, pairs []pair) labels.Labels {
 	b.Reset()
 	if metric != "" {
-		b.Add(labels.MetricName, metric)
+		b.Add(model.MetricNameLabel, metric)
 	}
 	for _, p := range pairs {
 		b.Add(p.name, p.value)

@@ -3,6 +3,7 @@ package promstore
 import (
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 )
 
@@ -12,17 +13,15 @@ type selector struct {
 	labels []*labels.Matcher
 	exact  []string // the only names that can match, sorted; nil when there are others
 
-	metric   string // last judged
-	verdict  bool
-	judged   bool
-	pairs    []pair // of the last label set
-	seenText map[seriesKey]*series
+	metric  string // last judged
+	verdict bool
+	judged  bool
 }
 
 func newSelector(matchers []*labels.Matcher) *selector {
 	s := &selector{}
 	for _, m := range matchers {
-		if m.Name != labels.MetricName {
+		if m.Name != model.MetricNameLabel {
 			s.labels = append(s.labels, m)
 			continue
 		}

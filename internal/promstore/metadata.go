@@ -28,7 +28,7 @@ func (s *Store) Metadata(ctx context.Context, org tenant.ID, database, metric st
 	defer func() { err = errors.Join(err, q.Close()) }()
 	var matchers []*labels.Matcher
 	if metric != "" {
-		matchers = append(matchers, labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, metric))
+		matchers = append(matchers, labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, metric))
 	}
 	out := make(map[string][]metadata.Metadata)
 	err = q.scanTexts(ctx, newSelector(matchers), metadataColumns(), func(_ *series, key seriesKey, texts []string) error {

@@ -1,6 +1,7 @@
 package promstore
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -149,7 +150,7 @@ func (t *otlpTranslator) part(x *otlpTarget, suffix, label, value string) (*seri
 	}
 	pairs := x.labels
 	if label != "" {
-		pairs = append(pairs[:len(pairs):len(pairs)], pair{label, value})
+		pairs = append(slices.Clip(pairs), pair{label, value})
 	}
 	s, err := t.find(x.name+suffix, pairs, x.delta)
 	if err == nil {

@@ -41,7 +41,7 @@ func (f *segmentReader) otlpGroup(ctx context.Context, group int) (err error) {
 			}
 			m := otlpMetric{
 				metric: run.Metric, labels: run.Labels, kind: kind, unit: units[row], temporality: temporalities[row],
-				monotonic: monotonic != nil && monotonic[row],
+				monotonic: at(monotonic, row),
 			}
 			if err := f.translator().row(m, x); err != nil {
 				return err
@@ -86,7 +86,7 @@ func (f *segmentReader) otlpRows(ctx context.Context, group int) ([]otlpRow, err
 			return nil, err
 		}
 		for i, v := range values {
-			out[i].value, out[i].hasValue = v, present == nil || present[i]
+			out[i].value, out[i].hasValue = v, len(present) == 0 || present[i]
 		}
 	}
 	if f.reader.Has(signal.StartColumn) {

@@ -204,11 +204,11 @@ func (f *segmentReader) take(g *groupColumns, w wantedRun) error {
 		first-- // the one before tells whether counters were reset
 	}
 	for first < last {
-		for first < last && g.present != nil && !g.present[first] {
+		for first < last && len(g.present) > 0 && !g.present[first] {
 			first++
 		}
 		end := first
-		for end < last && (g.present == nil || g.present[end]) {
+		for end < last && (len(g.present) == 0 || g.present[end]) {
 			end++
 		}
 		if end == first {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -49,10 +50,8 @@ func (t *textScan) run(ctx context.Context, q *querier) error {
 // has reports whether a segment has one of the columns.
 func (t *textScan) has(s *catalog.Segment) bool {
 	for _, c := range s.Columns {
-		for _, name := range t.columns {
-			if c.Physical == name {
-				return true
-			}
+		if slices.Contains(t.columns, c.Physical) {
+			return true
 		}
 	}
 	return false
@@ -74,14 +73,14 @@ func (t *textScan) record(r arrow.RecordBatch) error {
 	}
 	texts := make([]string, len(cols))
 	for row := range int(r.NumRows()) {
-		any := false
+		present := false
 		for i, c := range cols {
 			texts[i] = ""
 			if c != nil && c.IsValid(row) {
-				texts[i], any = c.Value(row), true
+				texts[i], present = c.Value(row), true
 			}
 		}
-		if !any {
+		if !present {
 			continue
 		}
 		key := seriesKey{rows.metrics.Value(row), rows.labels.Value(row)}
@@ -153,7 +152,7 @@ func (t *textScan) group(ctx context.Context, f *segmentReader, group int) (err 
 }
 
 // scanTexts runs a scan with a querier of its own.
-func (q *querier) scanTexts(ctx context.Context, s *selector, columns []string, visit func(*series, seriesKey, []string) error) (err error) {
+func (q *querier) scanTexts(ctx context.Context, s *selector, columns []string, visit func(*series, seriesKey, []string) error) error {
 	if err := q.prepare(ctx); err != nil {
 		return err
 	}

@@ -3,10 +3,9 @@ package promwrite
 import (
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/value"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/millstream/millstream/internal/wire"
 	"github.com/millstream/millstream/internal/wire/nativehist"

@@ -11,7 +11,7 @@ import (
 
 // field is one field of a message: num of a varint or a fixed-width value, raw of a length-delimited one.
 type field struct {
-	id  protowire.Number
+	id  int32
 	typ protowire.Type
 	num uint64
 	raw []byte
@@ -47,7 +47,7 @@ func next(message []byte) (f field, rest []byte, err error) {
 	if n < 0 {
 		return f, nil, broken(n)
 	}
-	f.id, f.typ = id, typ
+	f.id, f.typ = int32(id), typ
 	message = message[n:]
 	switch typ {
 	case protowire.VarintType:

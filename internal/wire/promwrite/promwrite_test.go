@@ -140,6 +140,7 @@ func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	at := received().UnixMilli()
 	one := []prompb.Sample{{Value: 1, Timestamp: at}}
+	later, never := []prompb.Sample{{Timestamp: at + 1_000_000}}, []prompb.Sample{{Timestamp: math.MaxInt64}}
 	bad := prompb.FromIntHistogram(at, &histogram.Histogram{
 		Count: 1, PositiveSpans: []histogram.Span{{Length: 1}}, PositiveBuckets: []int64{5},
 	})
@@ -149,8 +150,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"label \"__name__\" is there twice":                     {Labels: pairs("__name__", "m", "__name__", "n"), Samples: one},
 		"label name \"\\xff\" is empty or not UTF-8":            {Labels: pairs("__name__", "m", "\xff", "b"), Samples: one},
 		"the value of label \"a\" is not UTF-8":                 {Labels: pairs("__name__", "m", "a", "\xff"), Samples: one},
-		"series m{}: time 2025-10-09T09:10:00Z lies too far in": {Labels: pairs("__name__", "m"), Samples: []prompb.Sample{{Timestamp: at + 1_000_000}}},
-		"the time of 9223372036854775807 ms is none of":         {Labels: pairs("__name__", "m"), Samples: []prompb.Sample{{Timestamp: math.MaxInt64}}},
+		"series m{}: time 2025-10-09T09:10:00Z lies too far in": {Labels: pairs("__name__", "m"), Samples: later},
+		"the time of 9223372036854775807 ms is none of":         {Labels: pairs("__name__", "m"), Samples: never},
 		"series m{}: histogram: 5 observations found in bucke":  {Labels: pairs("__name__", "m"), Histograms: []prompb.Histogram{bad}},
 	} {
 		body := marshal(t, &prompb.WriteRequest{Timeseries: []prompb.TimeSeries{

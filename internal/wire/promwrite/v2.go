@@ -46,7 +46,7 @@ func (d *decoderV2) request(body []byte) error {
 }
 
 // eachOf calls visit with the length-delimited fields of one number.
-func eachOf(message []byte, id protowire.Number, visit func(*field) error) error {
+func eachOf(message []byte, id int32, visit func(*field) error) error {
 	for len(message) > 0 {
 		f, rest, err := next(message)
 		if err != nil {
