@@ -53,7 +53,7 @@ func (o jsonObject) string(name string, v []byte) {
 }
 
 func (o jsonObject) id(name string, id []byte) {
-	if len(id) > 0 {
+	if !isZero(id) {
 		*o.buf = append(appendHex(append(o.name(name), '"'), id), '"')
 	}
 }
