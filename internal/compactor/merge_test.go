@@ -148,6 +148,7 @@ func TestCompactKeepsEveryRowOnce(t *testing.T) {
 	c := p.compactor(p.catalog)
 	for range 4 {
 		require.NoError(t, c.Compact(t.Context()))
+		require.NoError(t, c.Seal(t.Context()))
 	}
 	after := p.requireOnce(rows)
 	require.LessOrEqual(t, len(after), 2*2, "two days, at most two files each")
@@ -192,7 +193,7 @@ func TestCompactTwiceAtOnceAndCutOff(t *testing.T) {
 	}
 	done := make(chan error, 3)
 	for _, f := range []*failing{{Catalog: p.catalog}, {Catalog: p.catalog, before: 1, after: 1}, {Catalog: p.catalog, after: 2}} {
-		go func() { done <- p.compactor(f).Compact(context.WithoutCancel(t.Context())) }()
+		go func() { done <- p.compactor(f).Seal(context.WithoutCancel(t.Context())) }()
 	}
 	for range 3 {
 		require.NoError(t, <-done)
@@ -215,8 +216,8 @@ func TestDamagedSourceIsLeftAlone(t *testing.T) {
 	data[len(data)/2] ^= 1
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	c := p.compactor(p.catalog)
-	require.Error(t, c.Compact(t.Context()))
-	require.NoError(t, c.Compact(t.Context()), "the others are merged without it")
+	require.Error(t, c.Seal(t.Context()))
+	require.NoError(t, c.Seal(t.Context()), "the others are merged without it")
 	snap, err := p.catalog.Snapshot(t.Context(), catalog.SnapshotQuery{
 		Datasets: []catalog.DatasetID{p.stream.Dataset}, Start: -1 << 62, End: 1 << 62,
 	})
