@@ -34,8 +34,8 @@ type group struct {
 	sources   []catalog.Segment // by time
 }
 
-// plan returns the merges of a stage that the segments of one dataset are due for. It is pure: the same segments at the same time give the same
-// groups, and no segment is in two of them. Segments of a format that cannot be merged are the caller's to leave out.
+// plan returns the merges of a stage that the segments of one dataset are due for. It is pure: the same segments at the same time give
+// the same groups, and no segment is in two of them. Segments of a format that cannot be merged are the caller's to leave out.
 func plan(s stage, segments []catalog.Segment, now time.Time, target int64) []group {
 	byPartition := make(map[catalog.Partition][]catalog.Segment)
 	closed := make(map[catalog.Partition]bool)

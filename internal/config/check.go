@@ -183,8 +183,8 @@ func (c *Config) warn() (warnings []Warning) {
 		warn("wal.sync", "none: acknowledged rows are lost when the power fails or the kernel stops")
 	}
 	if m := c.Memory; m.Machine > 0 && m.Sum() > m.Machine-m.Machine/reserveShare {
-		warn("memory", "the settings add up to %s of %s, which leaves less than a tenth: lower querier.memory_limit, intake.buffer_memory_max or compactor.memory_limit",
-			megabytes(m.Sum()), megabytes(m.Machine))
+		warn("memory", "the settings add up to %s of %s, which leaves less than a tenth: lower querier.memory_limit, "+
+			"intake.buffer_memory_max or compactor.memory_limit", megabytes(m.Sum()), megabytes(m.Machine))
 	}
 	if !c.Node.IsStandalone() && c.ObjectStore.Backend == BackendLocal {
 		warn("object_store.backend", "local: every node must see the same folder %s", c.ObjectStore.Root)
