@@ -110,7 +110,7 @@ func (n *node) divide() {
 	if n.has(config.CompactRole) {
 		n.division = work.New(work.Options{
 			Role: cluster.RoleCompactor, Self: n.self.ID, Source: n.members, Metrics: metrics,
-			Kinds: []string{work.Compaction, work.StorageReconciler},
+			Kinds: []string{work.Compaction, work.PartitionManifest, work.IndexRebuild, work.StorageReconciler},
 		})
 	}
 	if n.has(config.AlertRole) {

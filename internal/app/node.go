@@ -191,6 +191,7 @@ func (n *node) compactor(ctx context.Context) error {
 	return compactor.New(compactor.Options{
 		Interval: n.config.Compactor.Interval, DeletionGrace: n.config.Compactor.DeletionGrace, Retention: n.retention,
 		TargetSize: n.config.Compactor.TargetSize, StagingDir: n.stagingDir(),
+		MaxConcurrentGroups: n.config.Compactor.MaxConcurrentGroups, MemoryLimit: n.config.Compactor.MemoryLimit,
 	}, compactor.Deps{
 		Catalog: n.catalog, Objects: n.objects, Files: n.files, Division: n.division, Clock: clock.System{},
 		Logger: n.component("compactor"), Registerer: n.metrics,

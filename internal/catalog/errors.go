@@ -8,6 +8,7 @@ var (
 	ErrDatabaseExists = fault.New(fault.Conflict, "database already exists")
 	ErrNoStream       = fault.New(fault.NotFound, "stream not found")
 	ErrConflict       = fault.New(fault.Conflict, "a source segment is not live any more")
+	ErrIndexChanged   = fault.New(fault.Conflict, "the segment is not live any more or has another index")
 	ErrDefaultDropped = fault.New(fault.Invalid, "the default database cannot be dropped")
 	// ErrSchema is returned when the catalog's tables are of another version than the one this program knows.
 	ErrSchema = fault.New(fault.Internal, "the catalog's schema is not the one this program knows")

@@ -142,6 +142,10 @@ func (m *instrumented) Replace(ctx context.Context, dataset DatasetID, old []Seg
 	return observe(m, "replace", func() error { return m.next.Replace(ctx, dataset, old, added) })
 }
 
+func (m *instrumented) SetIndex(ctx context.Context, segment SegmentID, old, key string, size int64) error {
+	return observe(m, "set_index", func() error { return m.next.SetIndex(ctx, segment, old, key, size) })
+}
+
 func (m *instrumented) Expire(ctx context.Context, dataset DatasetID, before time.Time) (int, error) {
 	return observeValue(m, "expire", func() (int, error) { return m.next.Expire(ctx, dataset, before) })
 }

@@ -43,6 +43,44 @@ func TestMergeKeepsNoRowGroup(t *testing.T) {
 	require.Less(t, int64(watch.most)-int64(before.HeapAlloc), int64(40<<20), "one row group of each source is 16 MB")
 }
 
+// TestMergeBytesBoundsTheHeap merges files that overlap in time, so that all are read at once, and compares the heap with what
+// MergeBytes says.
+func TestMergeBytesBoundsTheHeap(t *testing.T) {
+	dir := t.TempDir()
+	cols := &columns{}
+	var sources []columnar.Source
+	var groups []int64
+	const files, rowsPerFile, textBytes = 12, 2000, 2000
+	for i := range files {
+		rows := make([]row, rowsPerFile)
+		for j := range rows {
+			n := j*files + i
+			rows[j] = row{time: int64(n), fields: map[string]value{
+				"m": fmt.Sprintf("%08d %s", n, strings.Repeat("x", textBytes)), "host": strings.Repeat("h", 200),
+			}}
+		}
+		path := filepath.Join(dir, fmt.Sprintf("source%d", i))
+		part := columnar.Part{Records: []arrow.RecordBatch{record(rows)}}
+		info, err := columnar.WriteFile(t.Context(), path, part, cols.lookup, columnar.WriteOptions{Segment: 1, RowGroupRows: 500})
+		require.NoError(t, err)
+		sources = append(sources, columnar.Source{Path: path, Columns: info.Columns})
+		bytes, err := columnar.RowGroupBytes(t.Context(), path)
+		require.NoError(t, err)
+		require.Greater(t, bytes, int64(500*textBytes))
+		require.Less(t, bytes, int64(2*500*(textBytes+200)))
+		groups = append(groups, bytes)
+	}
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	watch := &watched{Context: t.Context()}
+	_, err := columnar.Merge(watch, filepath.Join(dir, "merged"), sources, columnar.WriteOptions{Segment: 2, RowGroupRows: 500, Index: true})
+	require.NoError(t, err)
+	took, bound := int64(watch.most)-int64(before.HeapAlloc), columnar.MergeBytes(groups)
+	t.Logf("heap %d KiB, bound %d KiB", took>>10, bound>>10)
+	require.Less(t, took, bound)
+}
+
 // watched measures the live heap now and then when it is asked whether it has ended.
 type watched struct {
 	context.Context //nolint:containedctx // it is one

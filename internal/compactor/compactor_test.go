@@ -137,7 +137,7 @@ func TestSweep(t *testing.T) {
 	r.put("t1/logs/young.parquet")
 	r.clock.Advance(time.Second)
 	for range 2 {
-		require.NoError(t, r.compactor(0).Sweep(t.Context()))
+		require.NoError(t, r.compactor(0).Reconcile(t.Context()))
 		require.True(t, r.has(registered))
 		require.True(t, r.has("t1/logs/young.parquet"))
 		require.False(t, r.has("t1/logs/leftover.parquet"))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,110 +18,122 @@ import (
 	"github.com/millstream/millstream/internal/signal"
 )
 
-// Files makes the data files of segments readable on this machine.
-type Files interface {
-	// Pin returns the path of a local file for each segment, in order. The files stay until release is called, once.
-	Pin(ctx context.Context, segments []catalog.Segment) (paths []string, release func(), err error)
-}
-
-// replaceAttempts is how often a replacement of unknown outcome is asked again.
-const replaceAttempts = 5
-
-// Compact merges small files of all datasets, one merge after the other. A source that cannot be read is left alone and reported,
+// Compact merges small files inside the hours and days that still get rows. A source that cannot be read is left alone and reported,
 // never retired.
 func (c *Compactor) Compact(ctx context.Context) error {
-	datasets, err := c.deps.Catalog.Datasets(ctx, "")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	units := c.units(work.Compaction)
-	for _, d := range datasets {
-		if !units.owns(unitOf(d)) {
-			continue
-		}
-		errs = append(errs, c.compactDataset(ctx, d))
-		if ctx.Err() != nil {
-			return errors.Join(errs...)
-		}
-	}
-	units.done()
-	return errors.Join(errs...)
+	return c.mergeAll(ctx, work.Compaction, &c.compaction, inOpen)
 }
 
-func (c *Compactor) compactDataset(ctx context.Context, d catalog.Dataset) error {
-	snapshot, err := c.deps.Catalog.Snapshot(ctx, catalog.SnapshotQuery{
-		Datasets: []catalog.DatasetID{d.ID}, Start: math.MinInt64, End: math.MaxInt64,
-	})
+// Seal merges the files of closed days and months into the few that stay: the manifest of a sealed partition is their catalog rows
+// (docs/adr/0010). A source that cannot be read is left alone and reported, never retired.
+func (c *Compactor) Seal(ctx context.Context) error {
+	return c.mergeAll(ctx, work.PartitionManifest, &c.sealing, inClosed)
+}
+
+// mergeAll does the merges of one stage that are due, of several datasets at once and of one dataset one after the other.
+func (c *Compactor) mergeAll(ctx context.Context, kind string, p *passes, s stage) error {
+	datasets, err := c.ownedDatasets(ctx, kind)
 	if err != nil {
 		return err
 	}
-	usable := slices.DeleteFunc(snapshot.Segments, func(s catalog.Segment) bool {
-		_, broken := c.broken[s.ID]
-		return broken || s.Format != columnar.Writable
+	return c.eachDataset(ctx, p, datasets, c.opts.MaxConcurrentGroups, func(ctx context.Context, d catalog.Dataset) (int64, error) {
+		return c.mergeDataset(ctx, d, s)
 	})
+}
+
+func (c *Compactor) mergeDataset(ctx context.Context, d catalog.Dataset, s stage) (version int64, err error) {
+	segments, version, err := c.live(ctx, d.ID)
+	if err != nil {
+		return 0, err
+	}
+	usable := slices.DeleteFunc(segments, func(s catalog.Segment) bool {
+		return c.isBroken(s.ID) || s.Format != columnar.Writable
+	})
+	groups := plan(s, usable, c.deps.Clock.Now(), c.opts.TargetSize)
+	if len(groups) == 0 {
+		return version, nil
+	}
 	var errs []error
-	for _, g := range plan(usable, c.deps.Clock.Now(), c.opts.TargetSize) {
+	for _, g := range groups {
 		if ctx.Err() != nil {
 			break
 		}
 		if err := c.merge(ctx, d, g); err != nil {
-			errs = append(errs, fmt.Errorf("merge %d files of %s/%s/%s: %w", len(g.sources), d.Org, d.Signal, d.Name, err))
+			errs = append(errs, fmt.Errorf("merge %d files: %w", len(g.sources), err))
 		}
 	}
-	return errors.Join(errs...)
+	return 0, errors.Join(errs...)
 }
 
 // merge makes one file of a group and replaces the group's segments by it.
 func (c *Compactor) merge(ctx context.Context, d catalog.Dataset, g group) error {
-	paths, release, err := c.deps.Files.Pin(ctx, g.sources)
+	paths, release, err := c.pin(ctx, g.sources)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := c.verify(g, paths); err != nil {
+	g, paths, bytes, err := c.fit(ctx, g, paths)
+	if err != nil {
 		return err
 	}
+	bytes = min(bytes, c.opts.MemoryLimit)
+	if err := c.memory.Acquire(ctx, bytes); err != nil {
+		return err
+	}
+	c.metrics.memory.Add(float64(bytes))
+	defer func() {
+		c.memory.Release(bytes)
+		c.metrics.memory.Sub(float64(bytes))
+	}()
+	return c.mergeFitting(ctx, d, g, paths)
+}
+
+// fit shortens a group until its merge keeps to the memory limit, and returns the bytes that it takes.
+func (c *Compactor) fit(ctx context.Context, g group, paths []string) (_ group, _ []string, bytes int64, err error) {
+	rowGroups := make([]int64, 0, len(paths))
+	for i, path := range paths {
+		b, err := columnar.RowGroupBytes(ctx, path)
+		if err != nil {
+			return g, nil, 0, fmt.Errorf("weigh %s: %w", g.sources[i].Key, err)
+		}
+		rowGroups = append(rowGroups, b)
+		if i >= 2 && columnar.MergeBytes(rowGroups) > c.opts.MemoryLimit {
+			g.sources, paths, rowGroups = g.sources[:i], paths[:i], rowGroups[:i]
+			break
+		}
+	}
+	return g, paths, columnar.MergeBytes(rowGroups), nil
+}
+
+// mergeFitting does a merge whose memory is reserved.
+func (c *Compactor) mergeFitting(ctx context.Context, d catalog.Dataset, g group, paths []string) error {
 	id, err := c.deps.Catalog.NextSegments(ctx, 1)
 	if err != nil {
 		return err
 	}
-	added, err := c.write(ctx, d, g, paths, id)
+	staging := filepath.Join(c.opts.StagingDir, fmt.Sprintf("merge-%016x.parquet", int64(id)))
+	defer os.Remove(staging) //nolint:errcheck // a leftover is removed at the next start
+	added, index, err := c.write(ctx, d, g, paths, id, staging)
 	if err != nil {
 		return err
 	}
-	return c.replace(ctx, d, g, added)
-}
-
-// verify checks the bytes of the sources. A damaged one is noted and not looked at again by this process.
-func (c *Compactor) verify(g group, paths []string) error {
-	var errs []error
-	for i, s := range g.sources {
-		if err := checkFile(paths[i], s.Checksum); err != nil {
-			c.broken[s.ID] = struct{}{}
-			c.unreadable.Inc()
-			c.deps.Logger.Error("segment cannot be read and is left alone", "segment", int64(s.ID), "key", s.Key, "error", err)
-			errs = append(errs, err)
+	u := c.begin()
+	if err := c.deps.Objects.PutFile(ctx, added.Key, staging); err != nil {
+		return fmt.Errorf("upload: %w", err)
+	}
+	if index != nil {
+		added.IndexKey, added.Index = strings.TrimSuffix(added.Key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(index))
+		if err := c.deps.Objects.Put(ctx, added.IndexKey, bytes.NewReader(index), added.Index); err != nil {
+			return fmt.Errorf("upload the index: %w", err)
 		}
 	}
-	return errors.Join(errs...)
+	return c.replace(ctx, d, g, added, u)
 }
 
-func checkFile(path, want string) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	got, err := columnar.Checksum(f)
-	if err == nil && got != want {
-		err = fault.New(fault.Corrupt, "checksum is %s instead of %s", got, want)
-	}
-	return err
-}
-
-// write merges into a staging file and uploads it with its index.
-func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths []string, id catalog.SegmentID) (catalog.Segment, error) {
+// write merges into a staging file. It returns the segment to be, without an index, and the bytes of its index object.
+func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths []string, id catalog.SegmentID, staging string) (
+	seg catalog.Segment, index []byte, err error,
+) {
 	sources := make([]columnar.Source, len(paths))
 	var rows int64
 	level := 0
@@ -131,53 +142,46 @@ func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths
 		rows += s.Rows
 		level = max(level, s.Level)
 	}
-	staging := filepath.Join(c.opts.StagingDir, fmt.Sprintf("merge-%016x.parquet", int64(id)))
-	defer os.Remove(staging) //nolint:errcheck // a leftover is removed at the next start
 	opts := columnar.WriteOptions{Segment: id, Level: mergeLevel, Index: true}
 	if d.Signal == signal.Metrics {
 		opts.Sort, opts.Index = columnar.BySeries, false
 	}
 	info, err := columnar.Merge(ctx, staging, sources, opts)
 	if err != nil {
-		return catalog.Segment{}, err
+		return seg, nil, err
 	}
 	if info.Rows+info.Duplicates != rows {
-		return catalog.Segment{}, fault.New(fault.Internal, "merging gave %d rows instead of %d", info.Rows+info.Duplicates, rows)
+		return seg, nil, fault.New(fault.Internal, "merging gave %d rows instead of %d", info.Rows+info.Duplicates, rows)
 	}
-	key := columnar.ObjectKey(d.Org, d.Signal, d.ID, g.partition, id)
-	seg := catalog.Segment{
-		ID: id, Dataset: d.ID, Org: d.Org, Key: key, Bytes: info.Bytes, Rows: info.Rows, MinTime: info.MinTime, MaxTime: info.MaxTime,
-		Partition: g.partition, Level: level + 1, Format: info.Format, Checksum: info.Checksum, RowGroups: info.RowGroups, Columns: info.Columns,
+	seg = catalog.Segment{
+		ID: id, Dataset: d.ID, Org: d.Org, Key: columnar.ObjectKey(d.Org, d.Signal, d.ID, g.partition, id),
+		Bytes: info.Bytes, Rows: info.Rows, MinTime: info.MinTime, MaxTime: info.MaxTime, Partition: g.partition,
+		Level: level + 1, Format: info.Format, Checksum: info.Checksum, RowGroups: info.RowGroups, Columns: info.Columns,
 	}
-	if err := c.deps.Objects.PutFile(ctx, key, staging); err != nil || info.Index == nil {
-		return seg, err
+	if info.Index != nil {
+		index = info.Index.Finish(searchindex.Identity{Key: seg.Key, Checksum: seg.Checksum})
 	}
-	index := info.Index.Finish(searchindex.Identity{Key: key, Checksum: info.Checksum})
-	seg.IndexKey, seg.Index = strings.TrimSuffix(key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(index))
-	return seg, c.deps.Objects.Put(ctx, seg.IndexKey, bytes.NewReader(index), seg.Index)
+	return seg, index, nil
 }
 
 // replace swaps the sources for the merged segment in one step of the catalog. Whoever comes second finds a source gone and drops its
 // own objects.
-func (c *Compactor) replace(ctx context.Context, d catalog.Dataset, g group, added catalog.Segment) error {
+func (c *Compactor) replace(ctx context.Context, d catalog.Dataset, g group, added catalog.Segment, u upload) error {
 	old := make([]catalog.SegmentID, len(g.sources))
 	for i, s := range g.sources {
 		old[i] = s.ID
 	}
-	var err error
-	for range replaceAttempts {
-		err = c.deps.Catalog.Replace(ctx, d.ID, old, []catalog.Segment{added})
-		if err == nil {
-			c.merged.Add(float64(len(old)))
-			c.deps.Logger.Debug("files merged", "org", string(d.Org), "stream", d.Name, "files", len(old), "rows", added.Rows, "bytes", added.Bytes)
-			return nil
-		}
-		if errors.Is(err, catalog.ErrConflict) {
-			return c.deleteObjects(ctx, added)
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	published, err := c.register(ctx, u, func() error {
+		return c.deps.Catalog.Replace(ctx, d.ID, old, []catalog.Segment{added})
+	})
+	switch {
+	case err == nil && published:
+		c.metrics.merged.Add(float64(len(old)))
+		c.deps.Logger.Debug("files merged", "org", string(d.Org), "stream", d.Name, "files", len(old), "rows", added.Rows, "bytes", added.Bytes)
+		return nil
+	case published:
+		return err // the outcome is unknown, so the objects may be registered: the reconciler decides about them
+	default:
+		return errors.Join(err, c.drop(ctx, added.Key, added.IndexKey))
 	}
-	return err // unknown outcome: the objects may be registered, the sweep decides
 }

@@ -1,11 +1,13 @@
 package compactor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/millstream/millstream/internal/compactor"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/objstore"
+	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -27,6 +30,8 @@ type plant struct {
 	store  *objstore.Local
 	stream catalog.Stream
 	seq    uint64
+
+	indexed bool // flushes build indexes
 }
 
 func newPlant(t *testing.T) *plant {
@@ -80,14 +85,20 @@ func (p *plant) flush(at time.Time, first, rows int) {
 				}
 			}
 			return catalog.Column{}, false
-		}, columnar.WriteOptions{Segment: id})
+		}, columnar.WriteOptions{Segment: id, Index: p.indexed})
 		require.NoError(p, err)
 		key := columnar.ObjectKey("t1", signal.Logs, p.stream.Dataset, part.Partition, id)
 		require.NoError(p, p.store.PutFile(p.Context(), key, path))
-		commit.Segments = append(commit.Segments, catalog.Segment{
+		seg := catalog.Segment{
 			ID: id, Dataset: p.stream.Dataset, Org: "t1", Key: key, Bytes: info.Bytes, Rows: info.Rows, MinTime: info.MinTime, MaxTime: info.MaxTime,
 			Partition: part.Partition, Format: info.Format, Checksum: info.Checksum, RowGroups: info.RowGroups, Columns: info.Columns,
-		})
+		}
+		if info.Index != nil {
+			object := info.Index.Finish(searchindex.Identity{Key: key, Checksum: info.Checksum})
+			seg.IndexKey, seg.Index = strings.TrimSuffix(key, columnar.DataSuffix)+columnar.IndexSuffix, int64(len(object))
+			require.NoError(p, p.store.Put(p.Context(), seg.IndexKey, bytes.NewReader(object), seg.Index))
+		}
+		commit.Segments = append(commit.Segments, seg)
 	}
 	p.seq++
 	results, err := p.catalog.Commit(p.Context(), catalog.Commit{
@@ -124,6 +135,37 @@ func (p *plant) numbers() (counts map[int64]int, segments []catalog.Segment) {
 	return counts, snap.Segments
 }
 
+// live returns the live segments by time.
+func (p *plant) live() []catalog.Segment {
+	p.Helper()
+	snap, err := p.catalog.Snapshot(p.Context(), catalog.SnapshotQuery{
+		Datasets: []catalog.DatasetID{p.stream.Dataset}, Start: -1 << 62, End: 1 << 62,
+	})
+	require.NoError(p, err)
+	return snap.Segments
+}
+
+// objects returns the keys of all objects.
+func (p *plant) objects() map[string]bool {
+	p.Helper()
+	keys := make(map[string]bool)
+	require.NoError(p, p.store.List(p.Context(), "", func(e objstore.Entry) error { keys[e.Key] = true; return nil }))
+	return keys
+}
+
+// requireNoLeftovers checks that the store has the objects of the live segments and no others.
+func (p *plant) requireNoLeftovers() {
+	p.Helper()
+	want := make(map[string]bool)
+	for _, s := range p.live() {
+		want[s.Key] = true
+		if s.IndexKey != "" {
+			want[s.IndexKey] = true
+		}
+	}
+	require.Equal(p, want, p.objects())
+}
+
 func (p *plant) requireOnce(rows int) []catalog.Segment {
 	p.Helper()
 	counts, segments := p.numbers()
@@ -148,6 +190,7 @@ func TestCompactKeepsEveryRowOnce(t *testing.T) {
 	c := p.compactor(p.catalog)
 	for range 4 {
 		require.NoError(t, c.Compact(t.Context()))
+		require.NoError(t, c.Seal(t.Context()))
 	}
 	after := p.requireOnce(rows)
 	require.LessOrEqual(t, len(after), 2*2, "two days, at most two files each")
@@ -192,7 +235,7 @@ func TestCompactTwiceAtOnceAndCutOff(t *testing.T) {
 	}
 	done := make(chan error, 3)
 	for _, f := range []*failing{{Catalog: p.catalog}, {Catalog: p.catalog, before: 1, after: 1}, {Catalog: p.catalog, after: 2}} {
-		go func() { done <- p.compactor(f).Compact(context.WithoutCancel(t.Context())) }()
+		go func() { done <- p.compactor(f).Seal(context.WithoutCancel(t.Context())) }()
 	}
 	for range 3 {
 		require.NoError(t, <-done)
@@ -215,8 +258,8 @@ func TestDamagedSourceIsLeftAlone(t *testing.T) {
 	data[len(data)/2] ^= 1
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	c := p.compactor(p.catalog)
-	require.Error(t, c.Compact(t.Context()))
-	require.NoError(t, c.Compact(t.Context()), "the others are merged without it")
+	require.Error(t, c.Seal(t.Context()))
+	require.NoError(t, c.Seal(t.Context()), "the others are merged without it")
 	snap, err := p.catalog.Snapshot(t.Context(), catalog.SnapshotQuery{
 		Datasets: []catalog.DatasetID{p.stream.Dataset}, Start: -1 << 62, End: 1 << 62,
 	})

@@ -15,8 +15,17 @@ const (
 	hourSettle   = 10 * time.Minute // after its end an hour is expected to get few more rows
 	daySettle    = 6 * time.Hour    // after its end a day is closed
 	monthSettle  = 7 * 24 * time.Hour
-	smallPortion = 4 // a file below 1/4 of the target is small
-	giantRatio   = 4 // files together below 1/4 of the largest leave it alone
+	settleStep   = 10 * time.Minute // all moments at which a partition closes are multiples of it
+	smallPortion = 4                // a file below 1/4 of the target is small
+	giantRatio   = 4                // files together below 1/4 of the largest leave it alone
+)
+
+// stage is which merges are meant. Every segment is of one.
+type stage uint8
+
+const (
+	inOpen   stage = iota // inside an hour, or a day that still gets rows
+	inClosed              // of a closed day or month
 )
 
 // group is files that become one.
@@ -25,14 +34,17 @@ type group struct {
 	sources   []catalog.Segment // by time
 }
 
-// plan returns the merges that the segments of one dataset are due for. It is pure: the same segments at the same time give the same
-// groups, and no segment is in two of them. Segments of a format that cannot be merged are the caller's to leave out.
-func plan(segments []catalog.Segment, now time.Time, target int64) []group {
+// plan returns the merges of a stage that the segments of one dataset are due for. It is pure: the same segments at the same time give
+// the same groups, and no segment is in two of them. Segments of a format that cannot be merged are the caller's to leave out.
+func plan(s stage, segments []catalog.Segment, now time.Time, target int64) []group {
 	byPartition := make(map[catalog.Partition][]catalog.Segment)
 	closed := make(map[catalog.Partition]bool)
-	for _, s := range segments {
-		p, done := destination(s.Partition, now)
-		byPartition[p] = append(byPartition[p], s)
+	for _, seg := range segments {
+		p, done := destination(seg.Partition, now)
+		if (s == inClosed) != (done && p.Unit != catalog.Hour) {
+			continue
+		}
+		byPartition[p] = append(byPartition[p], seg)
 		closed[p] = done
 	}
 	var out []group

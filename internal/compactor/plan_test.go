@@ -22,6 +22,11 @@ func segmentAt(id int, at time.Time, bytes int64) catalog.Segment {
 
 const mib = 1 << 20
 
+// planned is what both stages do.
+func planned(list []catalog.Segment, now time.Time, target int64) []group {
+	return append(plan(inOpen, list, now, target), plan(inClosed, list, now, target)...)
+}
+
 func TestPlanWaitsForEnoughSmallFilesInARunningHour(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 30, 0, 0, time.UTC)
@@ -29,9 +34,9 @@ func TestPlanWaitsForEnoughSmallFilesInARunningHour(t *testing.T) {
 	for i := range minSmall - 1 {
 		list = append(list, segmentAt(i, now, mib))
 	}
-	require.Empty(t, plan(list, now, 256*mib))
+	require.Empty(t, planned(list, now, 256*mib))
 	list = append(list, segmentAt(99, now, mib))
-	groups := plan(list, now, 256*mib)
+	groups := planned(list, now, 256*mib)
 	require.Len(t, groups, 1)
 	require.Len(t, groups[0].sources, minSmall)
 	require.Equal(t, hourOf(now), groups[0].partition)
@@ -44,12 +49,12 @@ func TestPlanMergesHoursOfAClosedDay(t *testing.T) {
 	for h := range 24 {
 		list = append(list, segmentAt(h, day.Add(time.Duration(h)*time.Hour), mib))
 	}
-	require.Empty(t, plan(list, day.Add(26*time.Hour), 256*mib), "single files of closed hours wait for their day")
-	groups := plan(list, day.Add(31*time.Hour), 256*mib)
+	require.Empty(t, planned(list, day.Add(26*time.Hour), 256*mib), "single files of closed hours wait for their day")
+	groups := planned(list, day.Add(31*time.Hour), 256*mib)
 	require.Len(t, groups, 1)
 	require.Len(t, groups[0].sources, 24)
 	require.Equal(t, catalog.Partition{Unit: catalog.Day, Start: day.UnixMicro()}, groups[0].partition)
-	groups = plan(list, day.AddDate(0, 1, 0), 256*mib)
+	groups = planned(list, day.AddDate(0, 1, 0), 256*mib)
 	require.Equal(t, catalog.Month, groups[0].partition.Unit)
 }
 
@@ -58,13 +63,13 @@ func TestPlanLeavesAGiantAlone(t *testing.T) {
 	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	list := []catalog.Segment{segmentAt(1, day, 100*mib), segmentAt(2, day, mib)}
 	now := day.Add(31 * time.Hour)
-	require.Empty(t, plan(list, now, 256*mib))
+	require.Empty(t, planned(list, now, 256*mib))
 	list = append(list, segmentAt(3, day, mib))
-	groups := plan(list, now, 256*mib)
+	groups := planned(list, now, 256*mib)
 	require.Len(t, groups, 1)
 	require.Len(t, groups[0].sources, 2)
 	list = append(list, segmentAt(4, day, 30*mib))
-	require.Len(t, plan(list, now, 256*mib)[0].sources, 4)
+	require.Len(t, planned(list, now, 256*mib)[0].sources, 4)
 }
 
 // TestPlanEnds merges random files, as far as sizes go, until nothing is due: no file is in two merges, bounds hold, and a closed day ends
@@ -83,7 +88,7 @@ func TestPlanEnds(t *testing.T) {
 		next := len(list)
 		for round := 0; ; round++ {
 			require.Less(t, round, 100)
-			groups := plan(list, now, target)
+			groups := planned(list, now, target)
 			if len(groups) == 0 {
 				break
 			}

@@ -139,6 +139,7 @@ func (c *Config) checkWork(faults *Faults) {
 		{"intake.buffer_max_size", c.Intake.BufferMaxSize},
 		{"intake.max_body_size", c.Intake.MaxBodySize},
 		{"compactor.target_size", c.Compactor.TargetSize},
+		{"compactor.memory_limit", c.Compactor.MemoryLimit},
 		{"limits.max_line_size", c.Limits.MaxLineSize},
 	} {
 		if s.bytes < kib {
@@ -155,6 +156,9 @@ func (c *Config) checkWork(faults *Faults) {
 	c.positive(faults, "querier.buffer_timeout_ms", c.Querier.BufferTimeout)
 	c.positive(faults, "router.forward_timeout_ms", c.Router.ForwardTimeout)
 	c.positive(faults, "compactor.interval_secs", c.Compactor.Interval)
+	if c.Compactor.MaxConcurrentGroups == 0 {
+		faults.add("compactor.max_concurrent_groups", "at least 1 is needed")
+	}
 	if c.Limits.MaxColumns == 0 {
 		faults.add("limits.max_columns_per_stream", "at least 1 is needed")
 	}
@@ -179,8 +183,8 @@ func (c *Config) warn() (warnings []Warning) {
 		warn("wal.sync", "none: acknowledged rows are lost when the power fails or the kernel stops")
 	}
 	if m := c.Memory; m.Machine > 0 && m.Sum() > m.Machine-m.Machine/reserveShare {
-		warn("memory", "the settings add up to %s of %s, which leaves less than a tenth: lower querier.memory_limit or intake.buffer_memory_max",
-			megabytes(m.Sum()), megabytes(m.Machine))
+		warn("memory", "the settings add up to %s of %s, which leaves less than a tenth: lower querier.memory_limit, "+
+			"intake.buffer_memory_max or compactor.memory_limit", megabytes(m.Sum()), megabytes(m.Machine))
 	}
 	if !c.Node.IsStandalone() && c.ObjectStore.Backend == BackendLocal {
 		warn("object_store.backend", "local: every node must see the same folder %s", c.ObjectStore.Root)

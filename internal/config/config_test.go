@@ -229,6 +229,7 @@ func TestMemoryIsDivided(t *testing.T) {
 	m := c.Memory
 	require.Equal(t, int64(2<<30), m.Engine)
 	require.Equal(t, int64(128<<20), m.Buffers)
+	require.Equal(t, int64(256<<20), m.Merges)
 	require.Equal(t, machine.Memory-m.Engine-machine.Memory/10, m.GoLimit)
 	require.LessOrEqual(t, m.Engine+m.GoLimit, machine.Memory)
 
@@ -239,7 +240,7 @@ func TestMemoryIsDivided(t *testing.T) {
 	_, warnings, err := load(t, "", "MS_QUERIER_MEMORY_LIMIT=8GiB")
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0].String(), "8576 MiB of 8192 MiB")
+	require.Contains(t, warnings[0].String(), "8832 MiB of 8192 MiB")
 
 	c, _, err = config.Load(config.Sources{Machine: config.Machine{Host: "h", Cores: 1}})
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 
 const (
 	minQueryMemory = 32 * mib  // of the SQL engine for one query; below, even small ones spill or fail
-	goBase         = 256 * mib // what Go code needs beside the buffers: decoders, log groups, catalog, results
+	goBase         = 256 * mib // what Go code needs beside buffers and merges: decoders, log groups, catalog, results
 	reserveShare   = 10        // a tenth stays free for the engine's and the allocators' overhead, stacks and page tables
 )
 
@@ -73,14 +73,15 @@ type Memory struct {
 	Machine int64 // of the container or machine; 0 = unknown
 	Engine  int64 // the SQL engine: querier.memory_limit, if the role is on
 	Buffers int64 // intake.buffer_memory_max, when rows are taken
-	Base    int64 // what Go code needs beside the buffers
+	Merges  int64 // compactor.memory_limit, if the role is on
+	Base    int64 // what Go code needs beside buffers and merges
 	// GoLimit is for debug.SetMemoryLimit: what the engine does not get, less a reserve. 0: leave the limit alone, because the
 	// memory is unknown or GOMEMLIMIT is set.
 	GoLimit int64
 }
 
 // Sum returns the memory that the process may need by its settings.
-func (m Memory) Sum() int64 { return m.Engine + m.Buffers + m.Base }
+func (m Memory) Sum() int64 { return m.Engine + m.Buffers + m.Merges + m.Base }
 
 func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 	m := Memory{Machine: machine.Memory, Base: goBase}
@@ -90,9 +91,12 @@ func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 	if c.Node.Has(IntakeRole) {
 		m.Buffers = c.Intake.BufferMemoryMax
 	}
+	if c.Node.Has(CompactRole) {
+		m.Merges = c.Compactor.MemoryLimit
+	}
 	if machine.Memory > 0 && !limitIsSet {
 		free := machine.Memory - m.Engine - machine.Memory/reserveShare
-		m.GoLimit = max(free, m.Base+m.Buffers) // a limit below what is needed would only burn time in the collector
+		m.GoLimit = max(free, m.Base+m.Buffers+m.Merges) // a limit below what is needed would only burn time in the collector
 	}
 	return m
 }

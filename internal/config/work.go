@@ -53,15 +53,20 @@ func (r *Routing) declare(d *declarer) {
 
 // Compactor is how files are kept in order.
 type Compactor struct {
-	Interval      time.Duration
-	TargetSize    int64         // bytes
-	Retention     time.Duration // 0 = keep
-	DeletionGrace time.Duration
+	Interval            time.Duration
+	TargetSize          int64 // bytes
+	MaxConcurrentGroups int
+	MemoryLimit         int64         // bytes of all running merges
+	Retention           time.Duration // 0 = keep
+	DeletionGrace       time.Duration
 }
 
 func (c *Compactor) declare(d *declarer) {
 	d.ticks(&c.Interval, "interval_secs", time.Second, time.Minute, "How often files are looked over.")
 	d.size(&c.TargetSize, "target_size", 256*mib, "Files are merged up to this size.")
+	count(d, &c.MaxConcurrentGroups, "max_concurrent_groups", 4, "Merges of different streams that run at once on this node.")
+	d.size(&c.MemoryLimit, "memory_limit", 256*mib,
+		"Memory of all running merges. A merge that needs more takes fewer files at once; two files are merged even above it.")
 	d.ticks(&c.Retention, "retention_days", day, 0,
 		"Rows older than so many days are dropped. 0: kept. The shortest of all retentions counts.")
 	d.ticks(&c.DeletionGrace, "deletion_grace_secs", time.Second, time.Hour,

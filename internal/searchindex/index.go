@@ -93,6 +93,31 @@ func (x *Index) parse(dir []byte, id Identity) error {
 	return nil
 }
 
+// Check reads the filters of all columns and returns fault.Corrupt when some are damaged. Open has checked the directory.
+func (x *Index) Check(ctx context.Context) error {
+	for _, c := range x.columns {
+		if _, err := x.block(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block reads the filters of a column and checks them.
+func (x *Index) block(ctx context.Context, c column) ([]byte, error) {
+	block := make([]byte, c.bytes)
+	if c.bytes == 0 {
+		return block, nil
+	}
+	if err := x.read(ctx, c.offset, block); err != nil {
+		return nil, err
+	}
+	if checksum(block) != c.crc {
+		return nil, errDamaged()
+	}
+	return block, nil
+}
+
 // RowGroups returns the number of row groups.
 func (x *Index) RowGroups() int { return x.groups }
 
@@ -116,15 +141,11 @@ func (x *Index) Groups(ctx context.Context, column string, folded []string) ([]b
 			hashes = append(hashes, hashWord(w))
 		}
 	}
-	block := make([]byte, c.bytes)
-	if err := x.read(ctx, c.offset, block); err != nil {
+	block, err := x.block(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if checksum(block) != c.crc {
-		return nil, errDamaged()
-	}
 	for i, size := range c.sizes {
-		var err error
 		if out[i], err = contains(block[:size], hashes); err != nil {
 			return nil, err
 		}

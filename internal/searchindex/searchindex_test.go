@@ -167,3 +167,27 @@ func BenchmarkAdd(b *testing.B) {
 		x.EndRowGroup()
 	}
 }
+
+// TestCheckSeesEveryDamagedByte: whatever byte is wrong, opening or checking says so.
+func TestCheckSeesEveryDamagedByte(t *testing.T) {
+	t.Parallel()
+	b := searchindex.NewBuilder([]string{"a", "b"})
+	for i := range 3 {
+		for j := range 40 {
+			b.Add(0, fmt.Appendf(nil, "word%d", i*100+j))
+		}
+		b.Add(1, []byte("few words"))
+		b.EndRowGroup()
+	}
+	object := b.Finish(identity())
+	require.NoError(t, open(t, object).Check(t.Context()))
+	for i := range object {
+		object[i] ^= 0x10
+		x, err := searchindex.Open(t.Context(), reader(object), int64(len(object)), identity())
+		if err == nil {
+			err = x.Check(t.Context())
+		}
+		require.Error(t, err, "byte %d", i)
+		object[i] ^= 0x10
+	}
+}

@@ -16,6 +16,8 @@ func segmentCases() []testCase {
 		{"replace refuses sources that are not live", replaceConflict},
 		{"a repeated replace succeeds without effect", replaceRepeat},
 		{"replace refuses what can never succeed", replaceInvalid},
+		{"an index takes the place of the one that is expected", setIndex},
+		{"of several who set an index one wins", raceIndex},
 		{"expire retires segments before a time", expire},
 		{"retired segments are listed until forgotten", retiredForget},
 		{"datasets with live segments", datasets},

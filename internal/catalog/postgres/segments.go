@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -96,6 +97,41 @@ func (c *Catalog) Expire(ctx context.Context, dataset catalog.DatasetID, before 
 		return 0, err
 	}
 	return retired, nil
+}
+
+// SetIndex implements catalog.Segments.
+func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, key string, size int64) error {
+	if err := rules.CheckIndex(old, key, size); err != nil {
+		return err
+	}
+	return c.write(ctx, "set index", func(ctx context.Context, db conn) error {
+		done, err := setIndex(ctx, db, segment, old, key, size)
+		if err != nil || done {
+			return err
+		}
+		var present int
+		if err := db.QueryRow(ctx, sqlSegmentHasIndex, segment, key).Scan(&present); err != nil || present == 1 {
+			return err
+		}
+		return fmt.Errorf("%w: segment %d", catalog.ErrIndexChanged, segment)
+	})
+}
+
+// setIndex takes the segment's dataset before the segment, as every writer does. done is false when the segment is not as expected.
+func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, old, key string, size int64) (done bool, err error) {
+	datasets, err := query(ctx, db, pgx.RowTo[catalog.DatasetID], sqlSegmentDataset, segment)
+	if err != nil || len(datasets) == 0 {
+		return false, err
+	}
+	if _, ok, err := lockDataset(ctx, db, datasets[0]); err != nil || !ok {
+		return false, err
+	}
+	n, err := exec(ctx, db, sqlSegmentSetIndex, segment, old, key, size)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = exec(ctx, db, sqlDatasetsTouch, datasets)
+	return true, err
 }
 
 // Datasets implements catalog.Segments.

@@ -54,6 +54,12 @@ var (
 	sqlSchemaVersion string
 	//go:embed sql/segment_insert.sql
 	sqlSegmentInsert string
+	//go:embed sql/segment_dataset.sql
+	sqlSegmentDataset string
+	//go:embed sql/segment_set_index.sql
+	sqlSegmentSetIndex string
+	//go:embed sql/segment_has_index.sql
+	sqlSegmentHasIndex string
 	//go:embed sql/segments_count.sql
 	sqlSegmentsCount string
 	//go:embed sql/segments_expire.sql

@@ -20,6 +20,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		"snapshot versions": sqlSnapshotVersions, "commit sequences": sqlCommitSequences, "commit datasets": sqlCommitDatasets,
 		"columns known": sqlColumnsKnown, "columns widen": sqlColumnsWiden, "streams named": sqlStreamsNamed, "retired": sqlRetired,
 		"known objects": sqlKnownObjects, "expire": sqlSegmentsExpire, "retire": sqlSegmentsRetire, "forget": sqlForget,
+		"set index": sqlSegmentSetIndex, "has index": sqlSegmentHasIndex, "touch by segment": sqlSegmentTouch,
 		"committed": sqlCommitted, "drop": sqlDatabaseRetire, "streams": sqlStreams,
 	} {
 		for _, step := range plan(t, c, statement) {
@@ -35,7 +36,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 func plan(t *testing.T, c *Catalog, statement string) (steps []string) {
 	t.Helper()
 	var args []any
-	for _, number := range []string{"?1", "?2", "?3"} {
+	for _, number := range []string{"?1", "?2", "?3", "?4"} {
 		if strings.Contains(statement, number) {
 			args = append(args, "[]")
 		}

@@ -92,6 +92,28 @@ func (c *Catalog) Expire(ctx context.Context, dataset catalog.DatasetID, before 
 	return retired, nil
 }
 
+// SetIndex implements catalog.Segments.
+func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, key string, size int64) error {
+	if err := rules.CheckIndex(old, key, size); err != nil {
+		return err
+	}
+	return c.write(ctx, "set index", func(tx *sql.Tx) error {
+		n, err := exec(ctx, tx, sqlSegmentSetIndex, segment, old, key, size)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			_, err = exec(ctx, tx, sqlSegmentTouch, segment)
+			return err
+		}
+		var done int
+		if err := tx.QueryRowContext(ctx, sqlSegmentHasIndex, segment, key).Scan(&done); err != nil || done == 1 {
+			return err
+		}
+		return fmt.Errorf("%w: segment %d", catalog.ErrIndexChanged, segment)
+	})
+}
+
 // Datasets implements catalog.Segments.
 func (c *Catalog) Datasets(ctx context.Context, org tenant.ID) (out []catalog.Dataset, err error) {
 	err = c.read(ctx, "list datasets", func(tx *sql.Tx) error {

@@ -127,6 +127,14 @@ func CheckReplace(dataset catalog.DatasetID, old []catalog.SegmentID, added []ca
 	return nil
 }
 
+// CheckIndex checks what a new index of a segment must satisfy in any state.
+func CheckIndex(old, key string, size int64) error {
+	if key == "" || key == old || !isText(key) || !isText(old) || size <= 0 {
+		return fault.New(fault.Invalid, "set index: %q of %d bytes in the place of %q", key, size, old)
+	}
+	return nil
+}
+
 // DatasetIDs returns the datasets of a round in its order.
 func DatasetIDs(c *catalog.Commit) []catalog.DatasetID {
 	ids := make([]catalog.DatasetID, len(c.Datasets))

@@ -1,0 +1,1 @@
+SELECT dataset_id FROM segments WHERE id = $1 AND retired_at IS NULL
