@@ -199,7 +199,7 @@ func (g *Ingest) appendOrdered(ctx context.Context, b *signal.Batch, refused *si
 	return func() error {
 		err := durable()
 		if err == nil {
-			g.samples.note(j.seen)
+			g.samples.note(j)
 		}
 		return err
 	}, nil

@@ -21,6 +21,10 @@ const (
 	disorderWindow = time.Hour
 	// maxTracked bounds the series whose newest sample is remembered, about 50 bytes each. Of one that is forgotten any sample is taken.
 	maxTracked = 4_000_000
+	// maxBatches is how many batches are remembered as a whole, so that one which is sent again is stored once.
+	maxBatches = 4096
+	// The primes that the hash of a batch is made with.
+	primeRow, primeTime, primeBits = 0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9
 )
 
 // samples remembers the newest durable sample of every series that senders of ordered samples write, since the start of the process. What
@@ -30,6 +34,9 @@ type samples struct {
 	mu    struct {
 		sync.Mutex
 		young, old map[uint64]sample // two generations, so that forgetting costs no search
+		batches    map[uint64]bool   // hashes of the last maxBatches durable ones
+		ring       []uint64          // of them, in order
+		next       int               // of ring
 	}
 }
 
@@ -44,7 +51,8 @@ type sample struct {
 
 func newSamples(limit int) *samples {
 	s := &samples{limit: limit / 2}
-	s.mu.young = make(map[uint64]sample)
+	s.mu.young, s.mu.batches = make(map[uint64]sample), make(map[uint64]bool)
+	s.mu.ring = make([]uint64, maxBatches)
 	return s
 }
 
@@ -56,11 +64,16 @@ func (s *samples) newest(series uint64) (sample, bool) {
 	return x, ok
 }
 
-// note remembers samples that are durable now.
-func (s *samples) note(seen map[uint64]sample) {
+// note remembers what is durable now.
+func (s *samples) note(j *judgement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for series, x := range seen {
+	if !s.mu.batches[j.hash] {
+		delete(s.mu.batches, s.mu.ring[s.mu.next])
+		s.mu.ring[s.mu.next], s.mu.batches[j.hash] = j.hash, true
+		s.mu.next = (s.mu.next + 1) % len(s.mu.ring)
+	}
+	for series, x := range j.seen {
 		if last, ok := s.newest(series); ok && last.micros >= x.micros {
 			continue
 		}
@@ -75,6 +88,7 @@ func (s *samples) note(seen map[uint64]sample) {
 type judgement struct {
 	keep    []bool // nil when all stay
 	seen    map[uint64]sample
+	hash    uint64 // of all samples
 	refused signal.RefusedSamples
 }
 
@@ -96,6 +110,7 @@ func (s *samples) judge(b *signal.Batch) *judgement {
 			continue
 		}
 		series := rows.series(row)
+		j.hash = (j.hash ^ series ^ uint64(x.micros)*primeTime ^ x.bits*primeBits) * primeRow
 		durable, isDurable := s.newest(series)
 		last, known := j.seen[series]
 		if !known {
@@ -113,6 +128,11 @@ func (s *samples) judge(b *signal.Batch) *judgement {
 			j.drop(row, int(r.NumRows()))
 			j.refused.Join(&signal.RefusedSamples{TooOld: 1, FirstTooOld: rows.describe(row,
 				fmt.Sprintf("the newest sample is of %s, samples up to %s before it are taken", stamp(durable.micros), disorderWindow))})
+		}
+	}
+	if s.mu.batches[j.hash] { // sent again as a whole: what lies in the window is there too
+		for row := range int(r.NumRows()) {
+			j.drop(row, int(r.NumRows()))
 		}
 	}
 	return j

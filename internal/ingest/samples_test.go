@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func TestSamplesThatASeriesHasAlready(t *testing.T) {
 		err := g.Write(context.Background(), b)
 		refused := &signal.RefusedSamples{}
 		if err != nil {
-			require.True(t, errors.As(err, &refused), "%v", err)
+			require.ErrorAs(t, err, &refused)
 		}
 		return refused
 	}
@@ -66,6 +65,11 @@ func TestSamplesThatASeriesHasAlready(t *testing.T) {
 	require.Contains(t, refused.FirstDuplicate, `series m{"s":"a"} at 1970-01-01T02:46:41Z`)
 	require.Contains(t, refused.Error(), "1 too old like")
 	require.EqualValues(t, 6, rows())
+
+	again := []reading{{"d", 100, 1}, {"d", 115, 2}, {"d", 130, 3}}
+	require.Zero(t, write(again...).Rows())
+	require.Zero(t, write(again...).Rows(), "a request that is sent again is stored once")
+	require.EqualValues(t, 9, rows())
 
 	require.NoError(t, g.Close(t.Context()))
 }

@@ -139,71 +139,96 @@ func (g *growing) append(millis int64, value float64, histogram []byte, start in
 
 // record collects the samples of a fresh record, whose rows come in the order in which they were sent.
 func (c *collector) record(rec arrow.RecordBatch) error {
-	r := rowsOf(rec)
-	if r.metrics == nil || r.labels == nil {
+	r := &recordReader{collector: c, rows: rowsOf(rec), open: make(map[*series]*growing)}
+	if r.rows.metrics == nil || r.rows.labels == nil {
 		return nil
 	}
-	found := make(map[*series]*growing)
-	var order []*series
-	lastMetric, lastLabels := "", ""
-	var s *series
-	begun := false
-	for row, t := range r.times {
-		if m, ok := r.otlp.metric(row); ok {
-			if err := c.otlpRecord(m, &r, row); err != nil {
-				return err
-			}
-			continue
+	for row := range r.rows.times {
+		m, isOTLP := r.rows.otlp.metric(row)
+		var err error
+		if isOTLP {
+			err = c.otlpRecord(m, &r.rows, row)
+		} else {
+			err = r.take(row)
 		}
-		metric, set := r.metrics.Value(row), r.labels.Value(row)
-		if !begun || set != lastLabels || metric != lastMetric {
-			begun = true
-			lastMetric, lastLabels = metric, set
-			if !c.selector.metricMatches(metric) {
-				s = nil
-				continue
-			}
-			var err error
-			if s, err = c.findBorrowed(metric, set); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
-		from, to := int64(0), int64(0)
-		if s != nil {
-			from, to = c.visible(metric)
-		}
-		millis := millisOf(int64(t))
-		if s == nil || millis < from && r.histograms == nil || millis > to {
-			continue
-		}
-		value, histogram, ok := r.sample(row)
-		if !ok || millis < from && (histogram == nil || !c.samples) {
-			continue
-		}
-		if !c.samples {
-			c.note(s)
-			continue
-		}
-		g := found[s]
-		if g == nil {
-			g = &growing{piece: piece{version: freshVersion}, sorted: true}
-			found[s] = g
-			order = append(order, s)
-		}
-		g.append(millis, value, histogram, r.start(row))
 	}
 	if c.otlp != nil {
 		if err := c.otlp.flush(freshVersion); err != nil {
 			return err
 		}
 	}
-	for _, s := range order {
-		g := found[s]
+	return r.flush()
+}
+
+// recordReader collects from one record.
+type recordReader struct {
+	*collector
+	rows  rows
+	open  map[*series]*growing
+	order []*series
+
+	begun          bool // current is that of metric and set
+	metric, set    string
+	current        *series // nil when it does not match
+	oldest, newest int64   // what may be shown of it
+}
+
+// at makes current that of a row. Rows of one series mostly follow each other.
+func (r *recordReader) at(row int) error {
+	metric, set := r.rows.metrics.Value(row), r.rows.labels.Value(row)
+	if r.begun && set == r.set && metric == r.metric {
+		return nil
+	}
+	r.begun, r.metric, r.set, r.current = true, metric, set, nil
+	if !r.selector.metricMatches(metric) {
+		return nil
+	}
+	var err error
+	r.current, err = r.findBorrowed(metric, set)
+	r.oldest, r.newest = r.visible(metric)
+	return err
+}
+
+// take collects the sample of a row. Histograms before the wanted time are kept to judge the one that follows.
+func (r *recordReader) take(row int) error {
+	if err := r.at(row); err != nil || r.current == nil {
+		return err
+	}
+	millis := millisOf(int64(r.rows.times[row]))
+	early := millis < r.oldest
+	if millis > r.newest || early && (r.rows.histograms == nil || !r.samples) {
+		return nil
+	}
+	value, histogram, ok := r.rows.sample(row)
+	if !ok || early && histogram == nil {
+		return nil
+	}
+	if !r.samples {
+		r.note(r.current)
+		return nil
+	}
+	g := r.open[r.current]
+	if g == nil {
+		g = &growing{piece: piece{version: freshVersion}, sorted: true}
+		r.open[r.current] = g
+		r.order = append(r.order, r.current)
+	}
+	g.append(millis, value, histogram, r.rows.start(row))
+	return nil
+}
+
+// flush hands the open pieces over.
+func (r *recordReader) flush() error {
+	for _, s := range r.order {
+		g := r.open[s]
 		if !g.sorted {
 			g.piece = merged([]piece{g.piece})
 			g.version = freshVersion
 		}
-		if err := c.add(s, g.piece); err != nil {
+		if err := r.add(s, g.piece); err != nil {
 			return err
 		}
 	}

@@ -129,70 +129,93 @@ type groupColumns struct {
 }
 
 func (f *segmentReader) columns(ctx context.Context, group int) (*groupColumns, error) {
-	var err error
-	if f.micros, err = f.reader.Ints(ctx, f.micros, group, signal.TimeColumn); err != nil {
-		return nil, err
-	}
 	g := &groupColumns{piece: piece{version: f.version}}
+	for _, read := range []func(context.Context, int, *groupColumns) error{
+		f.readTimes, f.readValues, f.readHistograms, f.readFlags, f.leaveOTLP, f.readVersions, f.readStarts,
+	} {
+		if err := read(ctx, group, g); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+func (f *segmentReader) readTimes(ctx context.Context, group int, g *groupColumns) (err error) {
+	if f.micros, err = f.reader.Ints(ctx, f.micros, group, signal.TimeColumn); err != nil {
+		return err
+	}
 	g.times = make([]int64, len(f.micros))
 	for i, t := range f.micros {
 		g.times[i] = millisOf(t)
 	}
-	if f.reader.Has(signal.ValueColumn) {
-		if g.values, g.present, err = f.reader.Floats(ctx, nil, group, signal.ValueColumn); err != nil {
-			return nil, err
-		}
-	} else {
+	return nil
+}
+
+func (f *segmentReader) readValues(ctx context.Context, group int, g *groupColumns) (err error) {
+	if !f.reader.Has(signal.ValueColumn) {
 		g.values, g.present = make([]float64, len(g.times)), make([]bool, len(g.times))
+		return nil
 	}
-	if g.present != nil && f.reader.Has(signal.HistogramColumn) {
-		g.histograms = make([][]byte, len(g.times))
-		err = f.reader.Texts(ctx, group, signal.HistogramColumn, func(row int, text []byte) {
-			if !g.present[row] && nativehist.IsNative(text) {
-				g.histograms[row], g.present[row] = slices.Clone(text), true
-			}
-		})
-		if err != nil {
-			return nil, err
+	g.values, g.present, err = f.reader.Floats(ctx, nil, group, signal.ValueColumn)
+	return err
+}
+
+func (f *segmentReader) readHistograms(ctx context.Context, group int, g *groupColumns) error {
+	if g.present == nil || !f.reader.Has(signal.HistogramColumn) {
+		return nil
+	}
+	g.histograms = make([][]byte, len(g.times))
+	return f.reader.Texts(ctx, group, signal.HistogramColumn, func(row int, text []byte) {
+		if !g.present[row] && nativehist.IsNative(text) {
+			g.histograms[row], g.present[row] = slices.Clone(text), true
+		}
+	})
+}
+
+func (f *segmentReader) readFlags(ctx context.Context, group int, g *groupColumns) error {
+	if g.present == nil || !f.reader.Has(signal.FlagsColumn) {
+		return nil
+	}
+	flags, _, err := f.reader.NullableInts(ctx, group, signal.FlagsColumn)
+	for row, flag := range flags {
+		if flag&signal.FlagNoValue != 0 && !g.present[row] {
+			g.values[row], g.present[row] = staleMarker(), true
 		}
 	}
-	if g.present != nil && f.reader.Has(signal.FlagsColumn) {
-		flags, _, err := f.reader.NullableInts(ctx, group, signal.FlagsColumn)
-		if err != nil {
-			return nil, err
-		}
-		for row, flag := range flags {
-			if flag&signal.FlagNoValue != 0 && !g.present[row] {
-				g.values[row], g.present[row] = staleMarker(), true
-			}
+	return err
+}
+
+// leaveOTLP takes rows of OTLP out, which are the translator's.
+func (f *segmentReader) leaveOTLP(_ context.Context, _ int, g *groupColumns) error {
+	if g.present == nil && len(f.kinds) > 0 {
+		g.present = make([]bool, len(g.times))
+		for i := range g.present {
+			g.present[i] = true
 		}
 	}
-	for row := range f.kinds { // rows of OTLP are the translator's
-		if g.present == nil {
-			g.present = make([]bool, len(g.times))
-			for i := range g.present {
-				g.present[i] = true
-			}
-		}
+	for row := range f.kinds {
 		g.present[row] = false
 	}
+	return nil
+}
+
+func (f *segmentReader) readVersions(ctx context.Context, group int, g *groupColumns) (err error) {
 	if f.reader.Has(signal.VersionColumn) {
-		if g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn); err != nil {
-			return nil, err
-		}
 		g.version = 0
+		g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn)
 	}
-	if f.reader.Has(signal.StartColumn) {
-		starts, _, err := f.reader.NullableInts(ctx, group, signal.StartColumn)
-		if err != nil {
-			return nil, err
-		}
-		for i, t := range starts {
-			starts[i] = millisOf(t)
-		}
-		g.starts = starts
+	return err
+}
+
+func (f *segmentReader) readStarts(ctx context.Context, group int, g *groupColumns) (err error) {
+	if !f.reader.Has(signal.StartColumn) {
+		return nil
 	}
-	return g, nil
+	g.starts, _, err = f.reader.NullableInts(ctx, group, signal.StartColumn)
+	for i, t := range g.starts {
+		g.starts[i] = millisOf(t)
+	}
+	return err
 }
 
 // take adds the samples of a run that lie in the wanted time.

@@ -30,13 +30,15 @@ const (
 
 // benchRequests calls send with every request of the load.
 func benchRequests(b *testing.B, send func(body []byte)) {
+	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	series := make([]prompb.TimeSeries, benchSeries)
 	values := make([]float64, benchSeries)
 	for i := range series {
 		series[i].Labels = []prompb.Label{
 			{Name: "__name__", Value: "http_requests_total"},
-			{Name: "cluster", Value: "eu-west-1"}, {Name: "code", Value: strconv.Itoa(200 + i%5)}, {Name: "instance", Value: fmt.Sprintf("10.0.%d.%d:9100", i/250, i%250)},
+			{Name: "cluster", Value: "eu-west-1"}, {Name: "code", Value: strconv.Itoa(200 + i%5)},
+			{Name: "instance", Value: fmt.Sprintf("10.0.%d.%d:9100", i/250, i%250)},
 			{Name: "job", Value: "job-" + strconv.Itoa(i%20)}, {Name: "path", Value: "/api/v1/thing/" + strconv.Itoa(i%100)},
 		}
 		series[i].Samples = make([]prompb.Sample, 1)
@@ -76,6 +78,7 @@ func BenchmarkMetrics(b *testing.B) {
 	})
 	b.Logf("intake with the making of requests: %s, CPU %s", time.Since(began), cpu()-before)
 	ask := func(b *testing.B, query string) {
+		b.Helper()
 		for b.Loop() {
 			a := api.Answer(b.Context(), promapi.Question{Org: promtest.Org, Database: signal.DefaultDatabase, Path: "query_range", Form: url.Values{
 				"query": {query}, "start": {strconv.Itoa(benchStart / 1000)}, "end": {strconv.Itoa(benchStart/1000 + 3600)}, "step": {"15"},
@@ -100,7 +103,9 @@ func BenchmarkMetrics(b *testing.B) {
 	}
 	b.Run("label-values", func(b *testing.B) {
 		for b.Loop() {
-			a := api.Answer(b.Context(), promapi.Question{Org: promtest.Org, Database: signal.DefaultDatabase, Path: "label/job/values", Form: url.Values{}})
+			a := api.Answer(b.Context(), promapi.Question{
+				Org: promtest.Org, Database: signal.DefaultDatabase, Path: "label/job/values", Form: url.Values{},
+			})
 			require.Equal(b, 200, a.Status, "%s", a.Body)
 		}
 	})

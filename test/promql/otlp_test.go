@@ -95,11 +95,13 @@ func TestOTLPDeltasAndExponentialHistograms(t *testing.T) {
 	}
 	const job = `{"instance":"i1","job":"eu/shop"}`
 	b.everywhere(t, func(t *testing.T) {
-		require.Equal(t, map[string]string{`{"__name__":"d_total","instance":"i1","job":"eu/shop"}`: "2 4 6 8 "}, b.instant(t, `d_total[1m]`, 60))
+		const counter = `{"__name__":"d_total","instance":"i1","job":"eu/shop"}`
+		require.Equal(t, map[string]string{counter: "2 4 6 8 "}, b.instant(t, `d_total[1m]`, 60))
 		require.Equal(t, map[string]string{job: "8"}, b.instant(t, `increase(d_total[1m])`, 60))
 		require.Equal(t, map[string]string{job: "12"}, b.instant(t, `histogram_count(dh)`, 60))
 		require.Equal(t, map[string]string{job: "12"}, b.instant(t, `histogram_count(ch)`, 60))
-		require.Equal(t, map[string]string{job: "1"}, b.instant(t, `histogram_quantile(0.333333333333333333, ch)`, 60), "the bound between both buckets")
+		const third = `histogram_quantile(0.333333333333333333, ch)`
+		require.Equal(t, map[string]string{job: "1"}, b.instant(t, third, 60), "the bound between both buckets")
 		require.Empty(t, b.instant(t, `gone`, 60), "no recorded value ends a series")
 		require.NotEmpty(t, b.instant(t, `gone`, 59))
 	})
