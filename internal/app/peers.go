@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/catalog"
@@ -41,9 +42,10 @@ type localIntake struct{ *node }
 // Append implements router.Intake.
 func (l localIntake) Append(ctx context.Context, b *signal.Batch) (router.Outcome, error) {
 	err := l.ingest.Write(ctx, b)
+	_, samples := errors.AsType[*signal.RefusedSamples](err)
 	switch {
-	case err == nil:
-		return router.Stored, nil
+	case err == nil, samples:
+		return router.Stored, err
 	case ingest.IsRefused(err):
 		return router.Refused, err
 	default:

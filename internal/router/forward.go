@@ -26,12 +26,16 @@ func (r *Router) Write(ctx context.Context, batches ...*signal.Batch) error {
 		return ErrNoIntake
 	}
 	stored := 0
+	var refused signal.RefusedSamples
 	for _, b := range batches {
-		n, err := r.writeBatch(ctx, view, b)
+		n, err := r.writeBatch(ctx, view, b, &refused)
 		stored += n
 		if err != nil {
 			return explainPart(err, stored)
 		}
+	}
+	if refused.Rows() > 0 {
+		return &refused
 	}
 	return nil
 }
@@ -46,14 +50,15 @@ func explainPart(err error, stored int) error {
 	return f
 }
 
-// writeBatch forwards one batch, in parts when its rows have several owners, and returns how many rows are stored for certain.
-func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.Batch) (stored int, err error) {
+// writeBatch forwards one batch, in parts when its rows have several owners, and returns how many rows are stored for certain. Samples
+// that can never be stored are no error; they are added to refused.
+func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.Batch, refused *signal.RefusedSamples) (stored int, err error) {
 	parts, err := split(ctx, view, b)
 	if err != nil {
 		return 0, err
 	}
 	if len(parts) == 1 {
-		if err := r.forward(ctx, view, parts[0]); err != nil {
+		if err := withoutSamples(r.forward(ctx, view, parts[0]), refused); err != nil {
 			return 0, err
 		}
 		return b.Rows(), nil
@@ -72,12 +77,21 @@ func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.B
 		})
 	}
 	_ = g.Wait() // the errors are in errs
-	for i, err := range errs {
-		if err == nil {
+	for i := range errs {
+		if errs[i] = withoutSamples(errs[i], refused); errs[i] == nil {
 			stored += parts[i].batch.Rows()
 		}
 	}
 	return stored, errors.Join(errs...)
+}
+
+// withoutSamples moves refused samples from an error to refused.
+func withoutSamples(err error, refused *signal.RefusedSamples) error {
+	if samples, ok := errors.AsType[*signal.RefusedSamples](err); ok {
+		refused.Join(samples)
+		return nil
+	}
+	return err
 }
 
 // forward gives a part to the first owner that takes it.
@@ -97,7 +111,7 @@ func (r *Router) forward(ctx context.Context, view *cluster.View, p part) error 
 			if i > 0 {
 				r.metrics.fallbacks.Inc()
 			}
-			return nil
+			return err
 		case outcome == Unknown:
 			return unknownOutcome(ctx, n, err)
 		case outcome == Refused && fault.KindOf(err) != fault.Unavailable:

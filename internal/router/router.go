@@ -36,7 +36,8 @@ const (
 
 // Intake is a node that makes batches durable.
 type Intake interface {
-	// Append stores a batch that has an ID and a Block. The error is nil if and only if the outcome is Stored.
+	// Append stores a batch that has an ID and a Block. The error is nil when the outcome is Stored, or a *signal.RefusedSamples when
+	// all but some samples are.
 	Append(ctx context.Context, b *signal.Batch) (Outcome, error)
 }
 

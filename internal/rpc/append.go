@@ -33,6 +33,8 @@ func (p *Peer) Append(ctx context.Context, b *signal.Batch) (router.Outcome, err
 		return router.Unknown, err
 	}
 	switch {
+	case reply.Samples != nil:
+		return router.Stored, reply.Samples
 	case reply.Problem == nil:
 		return router.Stored, nil
 	case reply.Problem.Refused:

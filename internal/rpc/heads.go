@@ -17,12 +17,13 @@ type batchHead struct {
 	Name     string        `json:"name"`
 	Origin   uint64        `json:"origin"`
 	Number   uint64        `json:"number"`
+	Ordered  bool          `json:"ordered,omitempty"`
 }
 
 func newBatchHead(b *signal.Batch) batchHead {
 	return batchHead{
 		Org: b.Stream.Org, Database: b.Stream.Database, Signal: b.Stream.Signal, Name: b.Stream.Name,
-		Origin: b.ID.Origin, Number: b.ID.Number,
+		Origin: b.ID.Origin, Number: b.ID.Number, Ordered: b.Ordered,
 	}
 }
 
@@ -34,7 +35,7 @@ func (h batchHead) batch(c *arrowipc.Codec, block []byte) (*signal.Batch, error)
 	}
 	return &signal.Batch{
 		Stream: signal.Stream{Org: h.Org, Database: h.Database, Signal: h.Signal, Name: h.Name}, Record: record,
-		ID: signal.BatchID{Origin: h.Origin, Number: h.Number}, Block: block,
+		ID: signal.BatchID{Origin: h.Origin, Number: h.Number}, Block: block, Ordered: h.Ordered,
 	}, nil
 }
 

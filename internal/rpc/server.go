@@ -144,6 +144,8 @@ func errNotOffered(what string) error {
 // appendReply is the head of the answer to Append.
 type appendReply struct {
 	Problem *problem `json:"problem,omitempty"`
+	// Samples says that the batch is stored but for some samples.
+	Samples *signal.RefusedSamples `json:"samples,omitempty"`
 }
 
 func (s *Server) append(ctx context.Context, in *frame) (*frame, error) {
@@ -154,7 +156,7 @@ func (s *Server) append(ctx context.Context, in *frame) (*frame, error) {
 	refused := func(err error) (*frame, error) {
 		p := newProblem(err)
 		p.Refused = true
-		return newFrame(appendReply{p}, nil)
+		return newFrame(appendReply{Problem: p}, nil)
 	}
 	if s.services.Appender == nil {
 		return refused(errNotOffered("intake"))
@@ -171,7 +173,10 @@ func (s *Server) append(ctx context.Context, in *frame) (*frame, error) {
 	if err != nil && s.services.Refused(err) {
 		return refused(err)
 	}
-	return newFrame(appendReply{newProblem(err)}, nil)
+	if samples, ok := errors.AsType[*signal.RefusedSamples](err); ok {
+		return newFrame(appendReply{Samples: samples}, nil)
+	}
+	return newFrame(appendReply{Problem: newProblem(err)}, nil)
 }
 
 func (s *Server) ask(in *frame, out grpc.ServerStream) error {
