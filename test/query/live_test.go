@@ -2,15 +2,21 @@ package query_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/compactor"
 )
 
-// TestCountsWhileRowsMove asks while rows are written, committed and dropped from the buffers: every answer has all rows that were
+// TestCountsWhileRowsMove is case K08 of the public reports. It asks while rows are written, committed, dropped from the buffers and merged
+// with others: every answer has all rows that were
 // acknowledged before the question, none twice and none from after its end.
 func TestCountsWhileRowsMove(t *testing.T) {
 	t.Parallel()
@@ -46,6 +52,15 @@ func TestCountsWhileRowsMove(t *testing.T) {
 			}
 		})
 	}
+	merging, compact := make(chan struct{}), s.compactor()
+	g.Go(func() error {
+		for range merging {
+			if err := compact.Compact(s.t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	n := 3
 	for i := range 40 {
 		begun.Add(2)
@@ -57,9 +72,17 @@ func TestCountsWhileRowsMove(t *testing.T) {
 			s.commit()
 		case 3:
 			s.Flush()
+			merging <- struct{}{}
 		}
 	}
+	close(merging)
 	close(done)
 	require.NoError(t, g.Wait())
+	segments := s.live(web)
+	require.Less(t, len(segments), 20, "there were 20 flushes")
+	require.True(t, slices.ContainsFunc(segments, func(s catalog.Segment) bool { return s.Level > 0 }), "some were merged")
 	require.Equal(t, []string{strconv.Itoa(n)}, s.ask("acme", "SELECT count(*) FROM web").rows)
+	s.clock.Advance(compactor.DefaultDeletionGrace + time.Second)
+	require.NoError(t, compact.Delete(t.Context()))
+	require.Equal(t, []string{strconv.Itoa(n)}, s.ask("acme", "SELECT count(*) FROM web").rows, "the sources are gone")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,8 +113,14 @@ func (s *store) Pin(_ context.Context, segments []catalog.Segment) (paths []stri
 // OpenIndex implements querier.Indexes.
 func (s *store) OpenIndex(ctx context.Context, x catalog.Segment) (*searchindex.Index, error) {
 	s.mu.Lock()
-	object := s.indexes[x.ID]
+	object, flushed := s.indexes[x.ID]
 	s.mu.Unlock()
+	if !flushed { // a compactor has made it
+		var err error
+		if object, err = os.ReadFile(filepath.Join(s.dir, "objects", x.IndexKey)); err != nil {
+			return nil, err
+		}
+	}
 	read := func(_ context.Context, off int64, buf []byte) error {
 		if off+int64(len(buf)) > int64(len(object)) {
 			return io.ErrUnexpectedEOF
