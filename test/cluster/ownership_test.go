@@ -151,13 +151,13 @@ func gauge(ctx context.Context, n *mscluster.Node, series string) (float64, erro
 	return 0, nil
 }
 
-// owned returns how many datasets each running compactor says that it owns, and their sum.
-func owned(ctx context.Context, c *mscluster.Cluster) (sum float64, each []float64, err error) {
+// owned returns how many units of a kind of work each running compactor says that it owns, and their sum.
+func owned(ctx context.Context, c *mscluster.Cluster, kind string) (sum float64, each []float64, err error) {
 	for _, n := range c.Compactors {
 		if !n.Running() {
 			continue
 		}
-		v, err := gauge(ctx, n, `work_ownership_owned_units{work="compaction"}`)
+		v, err := gauge(ctx, n, fmt.Sprintf("work_ownership_owned_units{work=%q}", kind))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -166,26 +166,31 @@ func owned(ctx context.Context, c *mscluster.Cluster) (sum float64, each []float
 	return sum, each, nil
 }
 
-// TestOwnedUnitsAddUp: over stable members each dataset is one compactor's, and while members change never two's.
+// TestOwnedUnitsAddUp: over stable members each dataset and each org is one compactor's, and while members change never two's.
 func TestOwnedUnitsAddUp(t *testing.T) {
 	t.Parallel()
-	const datasets = 40
+	const datasets, orgs = 40, 8
+	units := map[string]float64{"compaction": datasets, "partition_manifest": datasets, "index_rebuild": orgs, "storage_reconciler": orgs}
 	c := mscluster.Start(t, mscluster.Layout{Routers: 1, Intakes: 1, Compactors: 2, Env: map[string]string{
 		"MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_COMPACTOR_INTERVAL_SECS": "1",
 	}})
-	client := c.Routers[0].Client("t1")
 	for i := range datasets {
-		res := client.Post(t, fmt.Sprintf("/api/v1/intake/logs/s%d", i), `[{"n":1}]`)
+		res := c.Routers[0].Client(fmt.Sprint("t", i%orgs)).Post(t, fmt.Sprintf("/api/v1/intake/logs/s%d", i), `[{"n":1}]`)
 		require.Equal(t, http.StatusOK, res.Status, "%s", res.Body)
 	}
 	addUp := func(nodes int) {
 		t.Helper()
 		require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
-			sum, each, err := owned(ctx, c)
-			if err == nil && (sum != datasets || len(each) != nodes) {
-				err = fmt.Errorf("%v units on %d nodes", each, len(each))
+			for kind, want := range units {
+				sum, each, err := owned(ctx, c, kind)
+				if err == nil && (sum != want || len(each) != nodes) {
+					err = fmt.Errorf("%s: %v units on %d nodes", kind, each, len(each))
+				}
+				if err != nil {
+					return err
+				}
 			}
-			return err
+			return nil
 		}))
 	}
 	addUp(2)
@@ -205,7 +210,7 @@ func TestOwnedUnitsAddUp(t *testing.T) {
 	require.NoError(t, added.Start(t.Context()))
 	gap := false
 	require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
-		sum, each, err := owned(ctx, c)
+		sum, each, err := owned(ctx, c, "compaction")
 		gap = gap || sum < datasets
 		if err == nil && (sum != datasets || len(each) != 2 || each[1] == 0) {
 			err = fmt.Errorf("%v units", each)
