@@ -53,7 +53,8 @@ func (c *Compactor) rebuildDataset(ctx context.Context, d catalog.Dataset) (vers
 		if !c.needsIndex(s) || c.isBroken(s.ID) {
 			continue
 		}
-		if built++; built > maxRebuilds || ctx.Err() != nil {
+		built++
+		if built > maxRebuilds || ctx.Err() != nil {
 			break
 		}
 		if err := c.rebuildIndex(ctx, s); err != nil {

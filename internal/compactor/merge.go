@@ -131,6 +131,8 @@ func (c *Compactor) mergeFitting(ctx context.Context, d catalog.Dataset, g group
 }
 
 // write merges into a staging file. It returns the segment to be, without an index, and the bytes of its index object.
+//
+//nolint:revive // one step of merge, which has all of these
 func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths []string, id catalog.SegmentID, staging string) (
 	seg catalog.Segment, index []byte, err error,
 ) {

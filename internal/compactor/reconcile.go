@@ -168,6 +168,8 @@ func (c *Compactor) reportMissing(ctx context.Context, org tenant.ID, objects []
 }
 
 // inspect reports an object that is missing or of another size. ok is false when it is.
+//
+//nolint:revive // an object has a kind, a key and a size, twice a segment
 func (c *Compactor) inspect(ctx context.Context, org tenant.ID, o object, kind, key string, size int64) (ok bool, err error) {
 	info, err := c.deps.Objects.Stat(ctx, key)
 	switch {

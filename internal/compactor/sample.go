@@ -25,7 +25,8 @@ func (c *Compactor) sample(ctx context.Context, org tenant.ID, objects []object,
 	bytes, stats := int64(sampleBytes/orgs), max(sampleStats/orgs, 1)
 	var errs []error
 	for _, i := range rand.Perm(len(objects)) {
-		if stats--; stats < 0 || ctx.Err() != nil {
+		stats--
+		if stats < 0 || ctx.Err() != nil {
 			break
 		}
 		o := objects[i]

@@ -52,7 +52,9 @@ func explainPart(err error, stored int) error {
 
 // writeBatch forwards one batch, in parts when its rows have several owners, and returns how many rows are stored for certain. Samples
 // that can never be stored are no error; they are added to refused.
-func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.Batch, refused *signal.RefusedSamples) (stored int, err error) {
+func (r *Router) writeBatch(ctx context.Context, view *cluster.View, b *signal.Batch, refused *signal.RefusedSamples) (
+	stored int, err error,
+) {
 	parts, err := split(ctx, view, b)
 	if err != nil {
 		return 0, err

@@ -37,9 +37,11 @@ func benchRequests(b *testing.B, send func(body []byte)) {
 	for i := range series {
 		series[i].Labels = []prompb.Label{
 			{Name: "__name__", Value: "http_requests_total"},
-			{Name: "cluster", Value: "eu-west-1"}, {Name: "code", Value: strconv.Itoa(200 + i%5)},
+			{Name: "cluster", Value: "eu-west-1"},
+			{Name: "code", Value: strconv.Itoa(200 + i%5)},
 			{Name: "instance", Value: fmt.Sprintf("10.0.%d.%d:9100", i/250, i%250)},
-			{Name: "job", Value: "job-" + strconv.Itoa(i%20)}, {Name: "path", Value: "/api/v1/thing/" + strconv.Itoa(i%100)},
+			{Name: "job", Value: "job-" + strconv.Itoa(i%20)},
+			{Name: "path", Value: "/api/v1/thing/" + strconv.Itoa(i%100)},
 		}
 		series[i].Samples = make([]prompb.Sample, 1)
 	}

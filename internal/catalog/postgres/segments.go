@@ -118,6 +118,8 @@ func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, 
 }
 
 // setIndex takes the segment's dataset before the segment, as every writer does. done is false when the segment is not as expected.
+//
+//nolint:revive // the contract's arguments and the connection
 func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, old, key string, size int64) (done bool, err error) {
 	datasets, err := query(ctx, db, pgx.RowTo[catalog.DatasetID], sqlSegmentDataset, segment)
 	if err != nil || len(datasets) == 0 {

@@ -65,6 +65,8 @@ const (
 )
 
 // Append implements storage.AppenderV2.
+//
+//nolint:revive // the interface is Prometheus'
 func (a *appender) Append(_ storage.SeriesRef, ls labels.Labels, st, t int64, v float64, h *histogram.Histogram,
 	fh *histogram.FloatHistogram, _ storage.AppendV2Options,
 ) (storage.SeriesRef, error) {
