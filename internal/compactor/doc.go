@@ -13,7 +13,7 @@
 //     that belongs to no segment is deleted when it is older than Options.OrphanGrace. Nobody registers an object whose upload began
 //     longer ago than half of that, so one that is about to be registered is never deleted.
 //   - Delete removes an object when its segment has been retired for Options.DeletionGrace, which exceeds the longest query. The catalog
-// row     goes after the object.
+//     row goes after the object.
 //
 // Compact, Seal, RebuildIndexes and Reconcile do the units that the division of work says are this node's; Expire and Delete do all.
 //
