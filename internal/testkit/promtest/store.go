@@ -103,6 +103,7 @@ func (s *Store) Merge(t testing.TB) {
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, c.Compact(t.Context()))
+	require.NoError(t, c.Seal(t.Context())) // rows of closed days
 }
 
 // Write stores a remote write request of Org, not compressed, in the default database.
