@@ -26,12 +26,21 @@ const (
 // object is what the reconciler keeps of a live segment.
 type object struct {
 	id            catalog.SegmentID
+	org           tenant.ID
 	dataset       catalog.DatasetID
 	key, indexKey string
 	bytes, index  int64
 	checksum      string
 
 	seen, indexSeen bool // in the listing
+}
+
+// of returns the key and the size of the segment's data or index object.
+func (o object) of(kind string) (key string, size int64) {
+	if kind == kindIndex {
+		return o.indexKey, o.index
+	}
+	return o.key, o.bytes
 }
 
 // Reconcile compares the objects of this node's orgs with the catalog, each org once an hour. What a live segment lacks is reported and
@@ -116,14 +125,15 @@ func (c *Compactor) reconcileOrg(ctx context.Context, org tenant.ID, datasets []
 		}
 		for _, s := range segments {
 			objects = append(objects, object{
-				id: s.ID, dataset: s.Dataset, key: s.Key, indexKey: s.IndexKey, bytes: s.Bytes, index: s.Index, checksum: s.Checksum,
+				id: s.ID, org: s.Org, dataset: s.Dataset, key: s.Key, indexKey: s.IndexKey, bytes: s.Bytes, index: s.Index,
+				checksum: s.Checksum,
 			})
 		}
 	}
 	if err := c.listOrg(ctx, org, objects); err != nil {
 		return err
 	}
-	return errors.Join(c.reportMissing(ctx, org, objects), c.sample(ctx, org, objects, orgs))
+	return errors.Join(c.reportMissing(ctx, objects), c.sample(ctx, objects, orgs))
 }
 
 // listOrg marks the objects of live segments as seen and sweeps the others.
@@ -152,15 +162,15 @@ func (c *Compactor) listOrg(ctx context.Context, org tenant.ID, objects []object
 }
 
 // reportMissing asks again about objects that were not listed, since their segments may have been retired and deleted meanwhile.
-func (c *Compactor) reportMissing(ctx context.Context, org tenant.ID, objects []object) error {
+func (c *Compactor) reportMissing(ctx context.Context, objects []object) error {
 	var errs []error
 	for _, o := range objects {
 		if !o.seen {
-			_, err := c.inspect(ctx, org, o, kindSegment, o.key, o.bytes)
+			_, err := c.inspect(ctx, o, kindSegment)
 			errs = append(errs, err)
 		}
 		if !o.indexSeen && o.indexKey != "" {
-			_, err := c.inspect(ctx, org, o, kindIndex, o.indexKey, o.index)
+			_, err := c.inspect(ctx, o, kindIndex)
 			errs = append(errs, err)
 		}
 	}
@@ -168,24 +178,23 @@ func (c *Compactor) reportMissing(ctx context.Context, org tenant.ID, objects []
 }
 
 // inspect reports an object that is missing or of another size. ok is false when it is.
-//
-//nolint:revive // an object has a kind, a key and a size, twice a segment
-func (c *Compactor) inspect(ctx context.Context, org tenant.ID, o object, kind, key string, size int64) (ok bool, err error) {
+func (c *Compactor) inspect(ctx context.Context, o object, kind string) (ok bool, err error) {
+	key, size := o.of(kind)
 	info, err := c.deps.Objects.Stat(ctx, key)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return false, c.report(ctx, org, o, kind, reasonMissing)
+		return false, c.report(ctx, o, kind, reasonMissing)
 	case err != nil:
 		return false, err
 	case info.Size != size:
-		return false, c.report(ctx, org, o, kind, reasonSize)
+		return false, c.report(ctx, o, kind, reasonSize)
 	default:
 		return true, nil
 	}
 }
 
 // report counts and logs what is wrong with a live segment. One that is not live any more is not reported.
-func (c *Compactor) report(ctx context.Context, org tenant.ID, o object, kind, reason string) error {
+func (c *Compactor) report(ctx context.Context, o object, kind, reason string) error {
 	segments, _, err := c.live(ctx, o.dataset)
 	if err != nil {
 		return err
@@ -197,12 +206,11 @@ func (c *Compactor) report(ctx context.Context, org tenant.ID, o object, kind, r
 		return nil
 	}
 	c.metrics.issues.WithLabelValues(kind, reason).Inc()
-	key := o.key
+	key, _ := o.of(kind)
 	if kind == kindIndex {
-		key = o.indexKey
 		c.suspectIndex(o)
 	}
-	c.deps.Logger.Error("stored object is not what the catalog says", "kind", kind, "reason", reason, "org", string(org),
+	c.deps.Logger.Error("stored object is not what the catalog says", "kind", kind, "reason", reason, "org", string(o.org),
 		"dataset", int64(o.dataset), "segment", int64(o.id), "key", key)
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/searchindex"
-	"github.com/millstream/millstream/internal/tenant"
 )
 
 // What the looks of an hour read, over all orgs of this node.
@@ -21,7 +20,7 @@ const (
 
 // sample compares sizes and bytes of objects that are chosen at random with the catalog. Its share of what an hour's looks may read is
 // that of one org among orgs.
-func (c *Compactor) sample(ctx context.Context, org tenant.ID, objects []object, orgs int) error {
+func (c *Compactor) sample(ctx context.Context, objects []object, orgs int) error {
 	bytes, stats := int64(sampleBytes/orgs), max(sampleStats/orgs, 1)
 	var errs []error
 	for _, i := range rand.Perm(len(objects)) {
@@ -31,10 +30,10 @@ func (c *Compactor) sample(ctx context.Context, org tenant.ID, objects []object,
 		}
 		o := objects[i]
 		if o.seen {
-			errs = append(errs, c.sampleSegment(ctx, org, o, c.spend(&bytes, o.bytes)))
+			errs = append(errs, c.sampleSegment(ctx, o, c.spend(&bytes, o.bytes)))
 		}
 		if o.indexSeen {
-			errs = append(errs, c.sampleIndex(ctx, org, o, c.spend(&bytes, o.index)))
+			errs = append(errs, c.sampleIndex(ctx, o, c.spend(&bytes, o.index)))
 		}
 	}
 	return errors.Join(errs...)
@@ -52,8 +51,8 @@ func (c *Compactor) spend(budget *int64, size int64) bool {
 }
 
 // sampleSegment looks at the data object of a live segment.
-func (c *Compactor) sampleSegment(ctx context.Context, org tenant.ID, o object, read bool) error {
-	ok, err := c.inspect(ctx, org, o, kindSegment, o.key, o.bytes)
+func (c *Compactor) sampleSegment(ctx context.Context, o object, read bool) error {
+	ok, err := c.inspect(ctx, o, kindSegment)
 	if err != nil || !ok || !read {
 		return err
 	}
@@ -65,12 +64,12 @@ func (c *Compactor) sampleSegment(ctx context.Context, org tenant.ID, o object, 
 	if err = errors.Join(err, r.Close()); err != nil || sum == o.checksum {
 		return err
 	}
-	return c.report(ctx, org, o, kindSegment, reasonChecksum)
+	return c.report(ctx, o, kindSegment, reasonChecksum)
 }
 
 // sampleIndex looks at the index object of a live segment.
-func (c *Compactor) sampleIndex(ctx context.Context, org tenant.ID, o object, read bool) error {
-	ok, err := c.inspect(ctx, org, o, kindIndex, o.indexKey, o.index)
+func (c *Compactor) sampleIndex(ctx context.Context, o object, read bool) error {
+	ok, err := c.inspect(ctx, o, kindIndex)
 	if err != nil || !ok || !read {
 		return err
 	}
@@ -79,7 +78,7 @@ func (c *Compactor) sampleIndex(ctx context.Context, org tenant.ID, o object, re
 		return ignoreMissing(err)
 	}
 	if checkIndex(ctx, data, searchindex.Identity{Key: o.key, Checksum: o.checksum}) != nil {
-		return c.report(ctx, org, o, kindIndex, reasonChecksum)
+		return c.report(ctx, o, kindIndex, reasonChecksum)
 	}
 	return nil
 }
