@@ -119,7 +119,8 @@ func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, 
 	})
 }
 
-// setIndex takes the segment's dataset before set changes the segment, as every writer does. done is false when the segment is not as expected.
+// setIndex takes the segment's dataset before set changes the segment, as every writer does. done is false when the segment is not as
+// expected.
 func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, set func() (int64, error)) (done bool, err error) {
 	datasets, err := query(ctx, db, pgx.RowTo[catalog.DatasetID], sqlSegmentDataset, segment)
 	if err != nil || len(datasets) == 0 {
