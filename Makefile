@@ -44,7 +44,7 @@ test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL
 
 .PHONY: test-long
 test-long: setup ## run the tests with millions of rows and gigabytes of log (half an hour, 30 GB of disk below TMPDIR)
-	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query
+	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query ./internal/compactor
 
 .PHONY: test-race
 test-race: setup .tools/services .tools/versitygw ## run all tests under the race detector

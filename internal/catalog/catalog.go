@@ -83,9 +83,9 @@ type Segments interface {
 	// segments carry no sequence; the dataset's committed sequences stay. A repeat of a call that succeeded succeeds without effect
 	// unless added is empty, so after an unknown outcome the caller repeats before it drops its files.
 	Replace(ctx context.Context, dataset DatasetID, old []SegmentID, added []Segment) error
-	// SetIndex gives a live segment the index object key, of size bytes, in the place of old ("": it had none). ErrIndexChanged
-	// when the segment is not live any more or has another index. A repeat of a call that succeeded succeeds without effect, so after
-	// an unknown outcome the caller repeats before it drops its object.
+	// SetIndex gives a live segment the index object key, of size bytes, in the place of old ("": it had none). ErrIndexChanged when the
+	// segment is not live any more or has another index. A repeat of a call that succeeded succeeds without effect, so after an
+	// unknown outcome the caller repeats before it drops its object.
 	SetIndex(ctx context.Context, segment SegmentID, old, key string, size int64) error
 	// Expire retires the live segments of a dataset that hold no row at or after before (retention).
 	Expire(ctx context.Context, dataset DatasetID, before time.Time) (int, error)

@@ -72,7 +72,8 @@ func (c *Compactor) merge(ctx context.Context, d catalog.Dataset, g group) error
 		return err
 	}
 	defer release()
-	g, paths, bytes, err := c.fit(ctx, g, paths)
+	g.paths = paths
+	g, bytes, err := c.fit(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -85,35 +86,35 @@ func (c *Compactor) merge(ctx context.Context, d catalog.Dataset, g group) error
 		c.memory.Release(bytes)
 		c.metrics.memory.Sub(float64(bytes))
 	}()
-	return c.mergeFitting(ctx, d, g, paths)
+	return c.mergeFitting(ctx, d, g)
 }
 
 // fit shortens a group until its merge keeps to the memory limit, and returns the bytes that it takes.
-func (c *Compactor) fit(ctx context.Context, g group, paths []string) (_ group, _ []string, bytes int64, err error) {
-	rowGroups := make([]int64, 0, len(paths))
-	for i, path := range paths {
+func (c *Compactor) fit(ctx context.Context, g group) (_ group, bytes int64, err error) {
+	rowGroups := make([]int64, 0, len(g.paths))
+	for i, path := range g.paths {
 		b, err := columnar.RowGroupBytes(ctx, path)
 		if err != nil {
-			return g, nil, 0, fmt.Errorf("weigh %s: %w", g.sources[i].Key, err)
+			return g, 0, fmt.Errorf("weigh %s: %w", g.sources[i].Key, err)
 		}
 		rowGroups = append(rowGroups, b)
 		if i >= 2 && columnar.MergeBytes(rowGroups) > c.opts.MemoryLimit {
-			g.sources, paths, rowGroups = g.sources[:i], paths[:i], rowGroups[:i]
+			g.sources, g.paths, rowGroups = g.sources[:i], g.paths[:i], rowGroups[:i]
 			break
 		}
 	}
-	return g, paths, columnar.MergeBytes(rowGroups), nil
+	return g, columnar.MergeBytes(rowGroups), nil
 }
 
 // mergeFitting does a merge whose memory is reserved.
-func (c *Compactor) mergeFitting(ctx context.Context, d catalog.Dataset, g group, paths []string) error {
+func (c *Compactor) mergeFitting(ctx context.Context, d catalog.Dataset, g group) error {
 	id, err := c.deps.Catalog.NextSegments(ctx, 1)
 	if err != nil {
 		return err
 	}
 	staging := filepath.Join(c.opts.StagingDir, fmt.Sprintf("merge-%016x.parquet", int64(id)))
 	defer os.Remove(staging) //nolint:errcheck // a leftover is removed at the next start
-	added, index, err := c.write(ctx, d, g, paths, id, staging)
+	added, index, err := c.write(ctx, d, g, id, staging)
 	if err != nil {
 		return err
 	}
@@ -131,16 +132,14 @@ func (c *Compactor) mergeFitting(ctx context.Context, d catalog.Dataset, g group
 }
 
 // write merges into a staging file. It returns the segment to be, without an index, and the bytes of its index object.
-//
-//nolint:revive // one step of merge, which has all of these
-func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, paths []string, id catalog.SegmentID, staging string) (
+func (c *Compactor) write(ctx context.Context, d catalog.Dataset, g group, id catalog.SegmentID, staging string) (
 	seg catalog.Segment, index []byte, err error,
 ) {
-	sources := make([]columnar.Source, len(paths))
+	sources := make([]columnar.Source, len(g.sources))
 	var rows int64
 	level := 0
 	for i, s := range g.sources {
-		sources[i] = columnar.Source{Path: paths[i], Segment: s.ID, Columns: s.Columns}
+		sources[i] = columnar.Source{Path: g.paths[i], Segment: s.ID, Columns: s.Columns}
 		rows += s.Rows
 		level = max(level, s.Level)
 	}

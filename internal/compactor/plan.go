@@ -32,6 +32,7 @@ const (
 type group struct {
 	partition catalog.Partition
 	sources   []catalog.Segment // by time
+	paths     []string          // of the sources' files, once they are pinned
 }
 
 // plan returns the merges of a stage that the segments of one dataset are due for. It is pure: the same segments at the same time give

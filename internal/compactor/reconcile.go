@@ -11,7 +11,6 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/cluster/work"
-	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/tenant"
 )
@@ -22,17 +21,6 @@ const (
 	// straysEvery is how often the whole store is listed for folders of orgs that have no dataset any more.
 	straysEvery = 24 * time.Hour
 )
-
-// object is what the reconciler keeps of a live segment.
-type object struct {
-	id            catalog.SegmentID
-	dataset       catalog.DatasetID
-	key, indexKey string
-	bytes, index  int64
-	checksum      string
-
-	seen, indexSeen bool // in the listing
-}
 
 // Reconcile compares the objects of this node's orgs with the catalog, each org once an hour. What a live segment lacks is reported and
 // never retired; a missing or damaged index is built again by RebuildIndexes; objects that no segment has are deleted when they are
@@ -49,7 +37,7 @@ func (c *Compactor) Reconcile(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return errors.Join(errs...)
 		}
-		if err := c.reconcileOrg(ctx, org, orgs[org], len(orgs)); err != nil {
+		if err := c.lookAt(ctx, org, orgs[org], len(orgs)); err != nil {
 			errs = append(errs, fmt.Errorf("reconcile org %s: %w", org, err))
 			continue
 		}
@@ -103,108 +91,6 @@ func (c *Compactor) setStrays(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.strays = at
-}
-
-// reconcileOrg takes the catalog's picture first and lists the objects then: what is registered meanwhile is not missed, and what is
-// deleted meanwhile is asked about again.
-func (c *Compactor) reconcileOrg(ctx context.Context, org tenant.ID, datasets []catalog.Dataset, orgs int) error {
-	var objects []object
-	for _, d := range datasets {
-		segments, _, err := c.live(ctx, d.ID)
-		if err != nil {
-			return err
-		}
-		for _, s := range segments {
-			objects = append(objects, object{
-				id: s.ID, dataset: s.Dataset, key: s.Key, indexKey: s.IndexKey, bytes: s.Bytes, index: s.Index, checksum: s.Checksum,
-			})
-		}
-	}
-	if err := c.listOrg(ctx, org, objects); err != nil {
-		return err
-	}
-	return errors.Join(c.reportMissing(ctx, org, objects), c.sample(ctx, org, objects, orgs))
-}
-
-// listOrg marks the objects of live segments as seen and sweeps the others.
-func (c *Compactor) listOrg(ctx context.Context, org tenant.ID, objects []object) error {
-	places := make(map[string]int, 2*len(objects))
-	for i := range objects {
-		places[objects[i].key] = i
-		if objects[i].indexKey != "" {
-			places[objects[i].indexKey] = i
-		}
-	}
-	s := c.newSweep()
-	err := c.deps.Objects.List(ctx, string(org)+"/", func(e objstore.Entry) error {
-		i, live := places[e.Key]
-		switch {
-		case !live:
-			return s.add(ctx, e)
-		case objects[i].key == e.Key:
-			objects[i].seen = true
-		default:
-			objects[i].indexSeen = true
-		}
-		return nil
-	})
-	return errors.Join(err, s.flush(ctx))
-}
-
-// reportMissing asks again about objects that were not listed, since their segments may have been retired and deleted meanwhile.
-func (c *Compactor) reportMissing(ctx context.Context, org tenant.ID, objects []object) error {
-	var errs []error
-	for _, o := range objects {
-		if !o.seen {
-			_, err := c.inspect(ctx, org, o, kindSegment, o.key, o.bytes)
-			errs = append(errs, err)
-		}
-		if !o.indexSeen && o.indexKey != "" {
-			_, err := c.inspect(ctx, org, o, kindIndex, o.indexKey, o.index)
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// inspect reports an object that is missing or of another size. ok is false when it is.
-//
-//nolint:revive // an object has a kind, a key and a size, twice a segment
-func (c *Compactor) inspect(ctx context.Context, org tenant.ID, o object, kind, key string, size int64) (ok bool, err error) {
-	info, err := c.deps.Objects.Stat(ctx, key)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return false, c.report(ctx, org, o, kind, reasonMissing)
-	case err != nil:
-		return false, err
-	case info.Size != size:
-		return false, c.report(ctx, org, o, kind, reasonSize)
-	default:
-		return true, nil
-	}
-}
-
-// report counts and logs what is wrong with a live segment. One that is not live any more is not reported.
-func (c *Compactor) report(ctx context.Context, org tenant.ID, o object, kind, reason string) error {
-	segments, _, err := c.live(ctx, o.dataset)
-	if err != nil {
-		return err
-	}
-	lives := slices.ContainsFunc(segments, func(s catalog.Segment) bool {
-		return s.ID == o.id && (kind != kindIndex || s.IndexKey == o.indexKey)
-	})
-	if !lives {
-		return nil
-	}
-	c.metrics.issues.WithLabelValues(kind, reason).Inc()
-	key := o.key
-	if kind == kindIndex {
-		key = o.indexKey
-		c.suspectIndex(o)
-	}
-	c.deps.Logger.Error("stored object is not what the catalog says", "kind", kind, "reason", reason, "org", string(org),
-		"dataset", int64(o.dataset), "segment", int64(o.id), "key", key)
-	return nil
 }
 
 // sweepStrays deletes leftovers in the folders of orgs without a dataset.

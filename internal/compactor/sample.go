@@ -10,7 +10,6 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/searchindex"
-	"github.com/millstream/millstream/internal/tenant"
 )
 
 // What the looks of an hour read, over all orgs of this node.
@@ -21,20 +20,20 @@ const (
 
 // sample compares sizes and bytes of objects that are chosen at random with the catalog. Its share of what an hour's looks may read is
 // that of one org among orgs.
-func (c *Compactor) sample(ctx context.Context, org tenant.ID, objects []object, orgs int) error {
+func (l *orgLook) sample(ctx context.Context, orgs int) error {
 	bytes, stats := int64(sampleBytes/orgs), max(sampleStats/orgs, 1)
 	var errs []error
-	for _, i := range rand.Perm(len(objects)) {
+	for _, i := range rand.Perm(len(l.objects)) {
 		stats--
 		if stats < 0 || ctx.Err() != nil {
 			break
 		}
-		o := objects[i]
+		o := l.objects[i]
 		if o.seen {
-			errs = append(errs, c.sampleSegment(ctx, org, o, c.spend(&bytes, o.bytes)))
+			errs = append(errs, l.sampleSegment(ctx, o, spend(&bytes, o.bytes)))
 		}
 		if o.indexSeen {
-			errs = append(errs, c.sampleIndex(ctx, org, o, c.spend(&bytes, o.index)))
+			errs = append(errs, l.sampleIndex(ctx, o, spend(&bytes, o.index)))
 		}
 	}
 	return errors.Join(errs...)
@@ -42,7 +41,7 @@ func (c *Compactor) sample(ctx context.Context, org tenant.ID, objects []object,
 
 // spend reports whether an object may be read. One that is larger than what is left is read with the chance that keeps to the budget in
 // the mean, so that large objects have their turn.
-func (c *Compactor) spend(budget *int64, size int64) bool {
+func spend(budget *int64, size int64) bool {
 	if *budget <= 0 {
 		return false
 	}
@@ -52,12 +51,12 @@ func (c *Compactor) spend(budget *int64, size int64) bool {
 }
 
 // sampleSegment looks at the data object of a live segment.
-func (c *Compactor) sampleSegment(ctx context.Context, org tenant.ID, o object, read bool) error {
-	ok, err := c.inspect(ctx, org, o, kindSegment, o.key, o.bytes)
+func (l *orgLook) sampleSegment(ctx context.Context, o object, read bool) error {
+	ok, err := l.inspect(ctx, o, kindSegment)
 	if err != nil || !ok || !read {
 		return err
 	}
-	r, err := c.deps.Objects.Get(ctx, o.key)
+	r, err := l.deps.Objects.Get(ctx, o.key)
 	if err != nil {
 		return ignoreMissing(err)
 	}
@@ -65,21 +64,21 @@ func (c *Compactor) sampleSegment(ctx context.Context, org tenant.ID, o object, 
 	if err = errors.Join(err, r.Close()); err != nil || sum == o.checksum {
 		return err
 	}
-	return c.report(ctx, org, o, kindSegment, reasonChecksum)
+	return l.report(ctx, o, kindSegment, reasonChecksum)
 }
 
 // sampleIndex looks at the index object of a live segment.
-func (c *Compactor) sampleIndex(ctx context.Context, org tenant.ID, o object, read bool) error {
-	ok, err := c.inspect(ctx, org, o, kindIndex, o.indexKey, o.index)
+func (l *orgLook) sampleIndex(ctx context.Context, o object, read bool) error {
+	ok, err := l.inspect(ctx, o, kindIndex)
 	if err != nil || !ok || !read {
 		return err
 	}
-	data, err := objstore.ReadAll(ctx, c.deps.Objects, o.indexKey)
+	data, err := objstore.ReadAll(ctx, l.deps.Objects, o.indexKey)
 	if err != nil {
 		return ignoreMissing(err)
 	}
 	if checkIndex(ctx, data, searchindex.Identity{Key: o.key, Checksum: o.checksum}) != nil {
-		return c.report(ctx, org, o, kindIndex, reasonChecksum)
+		return l.report(ctx, o, kindIndex, reasonChecksum)
 	}
 	return nil
 }

@@ -105,7 +105,9 @@ func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, 
 		return err
 	}
 	return c.write(ctx, "set index", func(ctx context.Context, db conn) error {
-		done, err := setIndex(ctx, db, segment, old, key, size)
+		done, err := setIndex(ctx, db, segment, func() (int64, error) {
+			return exec(ctx, db, sqlSegmentSetIndex, segment, old, key, size)
+		})
 		if err != nil || done {
 			return err
 		}
@@ -117,10 +119,9 @@ func (c *Catalog) SetIndex(ctx context.Context, segment catalog.SegmentID, old, 
 	})
 }
 
-// setIndex takes the segment's dataset before the segment, as every writer does. done is false when the segment is not as expected.
-//
-//nolint:revive // the contract's arguments and the connection
-func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, old, key string, size int64) (done bool, err error) {
+// setIndex takes the segment's dataset before set changes the segment, as every writer does. done is false when the segment is not as
+// expected.
+func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, set func() (int64, error)) (done bool, err error) {
 	datasets, err := query(ctx, db, pgx.RowTo[catalog.DatasetID], sqlSegmentDataset, segment)
 	if err != nil || len(datasets) == 0 {
 		return false, err
@@ -128,7 +129,7 @@ func setIndex(ctx context.Context, db conn, segment catalog.SegmentID, old, key 
 	if _, ok, err := lockDataset(ctx, db, datasets[0]); err != nil || !ok {
 		return false, err
 	}
-	n, err := exec(ctx, db, sqlSegmentSetIndex, segment, old, key, size)
+	n, err := set()
 	if err != nil || n == 0 {
 		return false, err
 	}
