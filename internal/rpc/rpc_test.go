@@ -135,6 +135,8 @@ func logBatch(rows int) *signal.Batch {
 // serve runs the server of a node and returns a peer for it.
 func serve(t *testing.T, n *fakeNode, opts rpc.Options) (*rpc.Peer, *grpc.Server) {
 	t.Helper()
+	const patience = time.Minute // of a machine that is busy with other tests
+	opts.DialTimeout, opts.PingTimeout = patience, patience
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := rpc.NewServer(secret, rpc.Services{
