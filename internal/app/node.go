@@ -193,7 +193,7 @@ func (n *node) compactor(ctx context.Context) error {
 		TargetSize: n.config.Compactor.TargetSize, StagingDir: n.stagingDir(),
 		MaxConcurrentGroups: n.config.Compactor.MaxConcurrentGroups, MemoryLimit: n.config.Compactor.MemoryLimit,
 	}, compactor.Deps{
-		Catalog: n.catalog, Objects: n.objects, Files: n.files, Division: n.division, Clock: clock.System{},
+		Catalog: n.catalog, Objects: n.objects, Files: n.files, Division: n.division, Space: wal.OS{}.Space, Clock: clock.System{},
 		Logger: n.component("compactor"), Registerer: n.metrics,
 	}).Run(ctx)
 }

@@ -108,10 +108,12 @@ type Division interface {
 
 // Deps are the collaborators.
 type Deps struct {
-	Catalog    Catalog
-	Division   Division // nil: everything is this node's
-	Objects    objstore.Store
-	Files      Files
+	Catalog  Catalog
+	Division Division // nil: everything is this node's
+	Objects  objstore.Store
+	Files    Files
+	// Space returns the size of the file system that holds a folder and what is free of it, in bytes. Nil: merges do not ask.
+	Space      func(dir string) (total, free int64, err error)
 	Clock      clock.Clock
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: nothing is counted

@@ -67,6 +67,9 @@ func (c *Compactor) mergeDataset(ctx context.Context, d catalog.Dataset, s stage
 
 // merge makes one file of a group and replaces the group's segments by it.
 func (c *Compactor) merge(ctx context.Context, d catalog.Dataset, g group) error {
+	if err := c.checkRoom(g); err != nil {
+		return err
+	}
 	paths, release, err := c.pin(ctx, g.sources)
 	if err != nil {
 		return err
