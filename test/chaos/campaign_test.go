@@ -31,6 +31,7 @@ const (
 	writePace      = 10 * time.Millisecond // between two requests of a writer
 	failurePace    = 50 * time.Millisecond // after a request that was not acknowledged
 	readPace       = 30 * time.Millisecond
+	connectTimeout = 5 * time.Second
 	laneRounds     = 10 // rounds until the writers turn to new streams
 )
 
@@ -81,7 +82,10 @@ func newCampaignOf(t *testing.T, servers []*mstest.Server, seed uint64) *campaig
 	for _, s := range servers {
 		conn, err := grpc.NewClient(s.OTLPGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDisableRetry(), // a number is never sent twice
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: writePace, Multiplier: 1, MaxDelay: writePace}}))
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: writePace, Multiplier: 1, MaxDelay: writePace},
+				MinConnectTimeout: connectTimeout, // else a dial may take no longer than the backoff
+			}))
 		require.NoError(t, err)
 		c.fronts = append(c.fronts, front{s, conn})
 	}
