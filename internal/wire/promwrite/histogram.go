@@ -51,15 +51,8 @@ type histogramReader struct {
 // read reads a message and fills in text or refused. The error is that of a body which is not of the protocol's form.
 func (h *histogramReader) read(message []byte, version Version, startMillis int64) error {
 	*h = histogramReader{text: h.text[:0], words: h.words, version: version, startMillis: startMillis}
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
-		if err := h.field(&f); err != nil {
-			return err
-		}
+	if err := each(message, func(f field) error { return h.field(&f) }); err != nil {
+		return err
 	}
 	h.finish()
 	return nil
@@ -117,12 +110,7 @@ func appendSpan(dst []histogram.Span, f *field) ([]histogram.Span, error) {
 		return dst, err
 	}
 	var s histogram.Span
-	for message := f.raw; len(message) > 0; {
-		f, rest, err := next(message)
-		if err != nil {
-			return dst, err
-		}
-		message = rest
+	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case spanOffset:
 			s.Offset = int32(protowire.DecodeZigZag(f.num & math.MaxUint32))
@@ -131,9 +119,10 @@ func appendSpan(dst []histogram.Span, f *field) ([]histogram.Span, error) {
 			s.Length = uint32(f.num)
 			err = f.want(protowire.VarintType)
 		}
-		if err != nil {
-			return dst, err
-		}
+		return err
+	})
+	if err != nil {
+		return dst, err
 	}
 	return append(dst, s), nil
 }

@@ -41,6 +41,34 @@ func (f *field) bytes(dst *[]byte) error {
 	return f.want(protowire.BytesType)
 }
 
+// each calls visit with the fields of a message, in order. Fields go by value, which keeps them off the heap.
+func each(message []byte, visit func(f field) error) error {
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		if err := visit(f); err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
+}
+
+// eachOf calls visit with the length-delimited fields of one number.
+func eachOf(message []byte, id int32, visit func(f field) error) error {
+	return each(message, func(f field) error {
+		if f.id != id {
+			return nil
+		}
+		if err := f.want(protowire.BytesType); err != nil {
+			return err
+		}
+		return visit(f)
+	})
+}
+
 // next takes the first field off a message. Groups, which no message has, are refused.
 func next(message []byte) (f field, rest []byte, err error) {
 	id, typ, n := protowire.ConsumeTag(message)

@@ -28,23 +28,15 @@ type decoderV1 struct {
 }
 
 func (d *decoderV1) request(body []byte) error {
-	for len(body) > 0 {
-		f, rest, err := next(body)
-		if err != nil {
-			return err
-		}
-		body = rest
+	return each(body, func(f field) (err error) {
 		switch f.id {
 		case v1Series:
 			err = d.series(&f)
 		case v1Metadata:
 			err = d.metadata(&f)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // series reads the labels, which may stand anywhere, then the samples and histograms, then the exemplars.
@@ -53,12 +45,7 @@ func (d *decoderV1) series(f *field) error {
 		return err
 	}
 	s := d.w.beginSeries()
-	for message := f.raw; len(message) > 0; {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case v1SeriesLabel:
 			err = d.label(&f, s.addLabel)
@@ -69,9 +56,10 @@ func (d *decoderV1) series(f *field) error {
 		case v1SeriesExemplar:
 			err = s.keep(&s.exemplars, &f)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return d.w.endSeries(d.exemplar)
 }
@@ -81,21 +69,17 @@ func (d *decoderV1) label(f *field, add func(name, value []byte)) error {
 		return err
 	}
 	var name, value []byte
-	for message := f.raw; len(message) > 0; {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case v1LabelName:
 			err = f.bytes(&name)
 		case v1LabelValue:
 			err = f.bytes(&value)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	add(name, value)
 	return nil
@@ -109,12 +93,7 @@ const (
 )
 
 func (d *decoderV1) exemplar(message []byte, e *exemplar) error {
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	return each(message, func(f field) (err error) {
 		switch f.id {
 		case exemplarLabels:
 			err = d.label(&f, e.addLabel)
@@ -123,11 +102,8 @@ func (d *decoderV1) exemplar(message []byte, e *exemplar) error {
 		case exemplarTime:
 			err = f.varint(&e.millis)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 func (d *decoderV1) metadata(f *field) error {
@@ -135,12 +111,7 @@ func (d *decoderV1) metadata(f *field) error {
 		return err
 	}
 	var m metadata
-	for message := f.raw; len(message) > 0; {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case v1MetadataType:
 			err = f.unsigned(&m.kind)
@@ -151,9 +122,10 @@ func (d *decoderV1) metadata(f *field) error {
 		case v1MetadataUnit:
 			err = f.bytes(&m.unit)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return d.w.addMetadata(m)
 }

@@ -1,8 +1,6 @@
 package promwrite
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/wire"
 )
@@ -32,7 +30,7 @@ type decoderV2 struct {
 
 // request reads the symbols first: a sender may put them behind the series that use them.
 func (d *decoderV2) request(body []byte) error {
-	err := eachOf(body, v2Symbols, func(f *field) error {
+	err := eachOf(body, v2Symbols, func(f field) error {
 		d.symbols = append(d.symbols, f.raw)
 		return nil
 	})
@@ -45,37 +43,11 @@ func (d *decoderV2) request(body []byte) error {
 	return eachOf(body, v2Series, d.series)
 }
 
-// eachOf calls visit with the length-delimited fields of one number.
-func eachOf(message []byte, id int32, visit func(*field) error) error {
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
-		if f.id != id {
-			continue
-		}
-		if err := f.want(protowire.BytesType); err != nil {
-			return err
-		}
-		if err := visit(&f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *decoderV2) series(f *field) error {
+func (d *decoderV2) series(f field) error {
 	s := d.w.beginSeries()
 	d.refs = d.refs[:0]
 	var meta []byte
-	for message := f.raw; len(message) > 0; {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case v2SeriesLabels:
 			d.refs, err = f.appendVarints(d.refs)
@@ -90,9 +62,10 @@ func (d *decoderV2) series(f *field) error {
 		case v2SeriesCreated:
 			err = f.varint(&s.startMillis)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	s.fail(d.labels(d.refs, s.addLabel))
 	if err := d.metadata(s, meta); err != nil {
@@ -132,12 +105,7 @@ func (d *decoderV2) symbol(ref uint64) ([]byte, error) {
 
 func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
 	d.refs = d.refs[:0]
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(message, func(f field) (err error) {
 		switch f.id {
 		case exemplarLabels:
 			d.refs, err = f.appendVarints(d.refs)
@@ -146,9 +114,10 @@ func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
 		case exemplarTime:
 			err = f.varint(&e.millis)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	e.err = d.labels(d.refs, e.addLabel)
 	return nil
@@ -157,12 +126,7 @@ func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
 // metadata notes what a series says of its metric. Bad references refuse the series.
 func (d *decoderV2) metadata(s *series, message []byte) error {
 	m := metadata{name: s.name}
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(message, func(f field) (err error) {
 		var ref uint64
 		var bad error
 		switch f.id {
@@ -175,10 +139,13 @@ func (d *decoderV2) metadata(s *series, message []byte) error {
 			err = f.unsigned(&ref)
 			m.unit, bad = d.symbol(ref)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			s.fail(bad)
 		}
-		s.fail(bad)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	s.metadata = m
 	return nil

@@ -96,12 +96,7 @@ func (w *writer) sample(message []byte, last bool) error {
 	var v float64
 	var millis int64
 	start := w.series.startMillis
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
+	err := each(message, func(f field) (err error) {
 		switch f.id {
 		case sampleValue:
 			err = f.double(&v)
@@ -112,9 +107,10 @@ func (w *writer) sample(message []byte, last bool) error {
 				err = f.varint(&start)
 			}
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	ok, err := w.beginRow(millis, start, last)
 	if err != nil || !ok {
