@@ -34,7 +34,7 @@ var layers = []layer{
 		name: "platform",
 		packages: []string{
 			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
-			"internal/searchindex",
+			"internal/searchindex", "internal/pgtables",
 			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},
@@ -99,6 +99,8 @@ var peers = map[string][]string{
 	"internal/tenant":    {"internal/fault"},
 	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
+	"internal/catalog":   {"internal/pgtables"},
+	"internal/cluster":   {"internal/pgtables"},
 	"internal/columnar":  {"internal/catalog", "internal/searchindex"},
 	"internal/fresh":     {"internal/catalog"},
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},

@@ -7,15 +7,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/pgtables"
 )
 
 // Limits that the server enforces, as it is the server that holds the locks. A DSN that sets a parameter keeps its own value.
 const (
-	connectTimeout   = 5 * time.Second
 	statementTimeout = 30 * time.Second
 	lockTimeout      = 10 * time.Second // less than statementTimeout: a lock's holder is named in the server's log
 	idleTimeout      = 30 * time.Second // of a transaction whose client hangs
@@ -61,39 +60,18 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 }
 
 func poolConfig(o Options) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(o.DSN)
+	config, err := pgtables.PoolConfig(o.DSN, pgtables.Settings{
+		Application: "millstream", StatementTimeout: statementTimeout, LockTimeout: lockTimeout, IdleTimeout: idleTimeout,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read the DSN: %w", err) // pgx leaves the password out
+		return nil, err
 	}
 	config.MaxConns = max(config.MaxConns, 16)
 	if o.MaxConns > 0 {
 		config.MaxConns = o.MaxConns
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	for name, value := range map[string]string{
-		"application_name":                    "millstream",
-		"statement_timeout":                   milliseconds(statementTimeout),
-		"lock_timeout":                        milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(idleTimeout),
-	} {
-		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
-	}
-	config.AfterConnect = durable
 	return config, nil
 }
-
-// durable makes commits wait for the disk where the server's default is that they do not: the write-ahead log of rows is truncated
-// on the strength of a commit.
-func durable(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, sqlSynchronousCommit)
-	return err
-}
-
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
 // Close closes the connections, after calls under way have returned theirs. Methods called later fail.
 func (c *Catalog) Close() error {
@@ -108,6 +86,6 @@ func (c *Catalog) Ping(ctx context.Context) error {
 		if err := db.QueryRow(ctx, sqlSchemaVersion).Scan(&version); err != nil {
 			return err
 		}
-		return checkVersion(version)
+		return schema().Check(version)
 	})
 }

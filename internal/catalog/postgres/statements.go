@@ -46,8 +46,6 @@ var (
 	sqlForget string
 	//go:embed sql/known_objects.sql
 	sqlKnownObjects string
-	//go:embed sql/migration_lock.sql
-	sqlMigrationLock string
 	//go:embed sql/retired.sql
 	sqlRetired string
 	//go:embed sql/schema_version.sql
@@ -86,8 +84,6 @@ var (
 	sqlStreamsInsert string
 	//go:embed sql/streams_named.sql
 	sqlStreamsNamed string
-	//go:embed sql/synchronous_commit.sql
-	sqlSynchronousCommit string
 	//go:embed sql/writer_delete.sql
 	sqlWriterDelete string
 	//go:embed sql/writer_upsert.sql

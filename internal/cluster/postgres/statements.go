@@ -24,8 +24,6 @@ var (
 	sqlLeaseRelease string
 	//go:embed sql/leave.sql
 	sqlLeave string
-	//go:embed sql/migration_lock.sql
-	sqlMigrationLock string
 	//go:embed sql/observe.sql
 	sqlObserve string
 	//go:embed sql/statuses.sql
@@ -36,8 +34,6 @@ var (
 	sqlSweepDrains string
 	//go:embed sql/sweep_leases.sql
 	sqlSweepLeases string
-	//go:embed sql/synchronous_commit.sql
-	sqlSynchronousCommit string
 	//go:embed sql/view_write.sql
 	sqlViewWrite string
 )

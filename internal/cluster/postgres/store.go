@@ -12,14 +12,14 @@ import (
 
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/cluster/internal/rules"
+	"github.com/millstream/millstream/internal/pgtables"
 )
 
 // Limits that the server enforces. A DSN that sets a parameter keeps its own value.
 const (
-	connectTimeout   = 5 * time.Second
-	statementTimeout = "5000ms"
-	lockTimeout      = "2000ms"
-	idleTimeout      = "5000ms" // of a transaction whose client hangs; there are none outside migrations
+	statementTimeout = 5 * time.Second
+	lockTimeout      = 2 * time.Second
+	idleTimeout      = 5 * time.Second // of a transaction whose client hangs; there are none outside migrations
 )
 
 // maxConns is the size of the pool: a heartbeat, a look, and what the API asks for.
@@ -67,33 +67,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func poolConfig(o Options) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(o.DSN)
+	config, err := pgtables.PoolConfig(o.DSN, pgtables.Settings{
+		Application: "millstream-cluster", StatementTimeout: statementTimeout, LockTimeout: lockTimeout, IdleTimeout: idleTimeout,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read the DSN: %w", err) // pgx leaves the password out
+		return nil, err
 	}
 	config.MaxConns = maxConns
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	for name, value := range map[string]string{
-		"application_name":                    "millstream-cluster",
-		"statement_timeout":                   statementTimeout,
-		"lock_timeout":                        lockTimeout,
-		"idle_in_transaction_session_timeout": idleTimeout,
-	} {
-		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
-	}
-	config.AfterConnect = durable
 	return config, nil
-}
-
-// durable makes commits wait for the disk where the server's default is that they do not: an epoch must not be forgotten by a crash
-// of the server and given out again.
-func durable(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, sqlSynchronousCommit)
-	return err
 }
 
 // Close closes the connections, after calls under way have returned theirs. Methods called later fail.
