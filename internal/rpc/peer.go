@@ -82,21 +82,14 @@ func (p *Peers) Peer(address string) (*Peer, error) {
 	return peer, nil
 }
 
-// Keep closes the connections to all addresses but those given: nodes that are gone.
-func (p *Peers) Keep(addresses map[string]bool) {
+// Close ends all connections. Until then one that is not used rests by itself (gRPC's idle timeout), as those to nodes that are gone do.
+func (p *Peers) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for a, peer := range p.peers {
-		if !addresses[a] {
-			_ = peer.conn.Close() // calls under way fail, which is what a node that is gone means
-			delete(p.peers, a)
-		}
+		_ = peer.conn.Close() // calls under way fail, which is what they are told
+		delete(p.peers, a)
 	}
-}
-
-// Close ends all connections.
-func (p *Peers) Close() error {
-	p.Keep(nil)
 	return nil
 }
 

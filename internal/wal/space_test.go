@@ -3,10 +3,8 @@ package wal_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/testkit/smalldisk"
 	"github.com/millstream/millstream/internal/wal"
 	"github.com/millstream/millstream/internal/wal/faultfs"
 )
@@ -133,26 +132,10 @@ func TestShortWriteEverywhere(t *testing.T) {
 	}
 }
 
-// tmpfsVariable tells the test binary that it runs inside its own mount namespace.
-const tmpfsVariable = "WAL_TEST_TMPFS"
-
 // TestFullTmpfs is W02 on a real file system of 4 MiB; where mounting one is not allowed, TestFullDisk stands for it.
 func TestFullTmpfs(t *testing.T) {
 	t.Parallel()
-	if dir := os.Getenv(tmpfsVariable); dir != "" {
-		fullTmpfs(t, dir)
-		return
-	}
-	if err := exec.CommandContext(t.Context(), "unshare", "-Urm", "true").Run(); err != nil {
-		t.Skip("no unprivileged mount namespace here; TestFullDisk covers the case with the fault file system")
-	}
-	dir := t.TempDir()
-	script := fmt.Sprintf("mount -t tmpfs -o size=4m none %q && exec %q -test.run '^TestFullTmpfs$' -test.v", dir, os.Args[0])
-	cmd := exec.CommandContext(t.Context(), "unshare", "-Urm", "sh", "-c", script)
-	cmd.Env = append(os.Environ(), tmpfsVariable+"="+dir)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "filled", string(out))
+	smalldisk.Run(t, "4m", fullTmpfs)
 }
 
 func fullTmpfs(t *testing.T, dir string) {

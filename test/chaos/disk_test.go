@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,30 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/testkit/mstest"
+	"github.com/millstream/millstream/internal/testkit/smalldisk"
 )
-
-// smallDisk tells the test binary that it runs in a mount namespace of its own, where the folder is a small file system.
-const smallDisk = "MILLSTREAM_CHAOS_DISK"
 
 // TestFullDisk is case W02 with the whole program: its data directory lies on a file system that fills up.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	if dir := os.Getenv(smallDisk); dir != "" {
-		fullDisk(t, dir)
-		return
-	}
-	if err := exec.CommandContext(t.Context(), "unshare", "-Urm", "true").Run(); err != nil {
-		t.Skip("no unprivileged mount namespace here; internal/wal covers a full disk with its fault file system")
-	}
 	program, err := mstest.Program()
 	require.NoError(t, err)
-	dir := t.TempDir()
-	script := fmt.Sprintf("mount -t tmpfs -o size=160m none %q && exec %q -test.run '^TestFullDisk$' -test.v", dir, os.Args[0])
-	cmd := exec.CommandContext(t.Context(), "unshare", "-Urm", "sh", "-c", script)
-	cmd.Env = append(os.Environ(), smallDisk+"="+dir, mstest.EnvProgram+"="+program)
-	out, err := cmd.CombinedOutput()
-	t.Logf("%s", out)
-	require.NoError(t, err)
+	smalldisk.Run(t, "160m", fullDisk, mstest.EnvProgram+"="+program)
 }
 
 func fullDisk(t *testing.T, dir string) {

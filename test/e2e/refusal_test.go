@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/millstream/millstream/internal/testkit/mstest"
+	"github.com/millstream/millstream/internal/testkit/smalldisk"
 )
 
 // refusal is how an export request was answered; the zero value means that it was taken.
@@ -206,27 +206,12 @@ func TestOverRateInEveryDress(t *testing.T) {
 	require.Equal(t, "80", text(s.Server.Client("bulk").Query(t, "SELECT count(*) FROM i")[0][0]))
 }
 
-// diskVariable tells the test binary that it runs in a mount namespace of its own, where the folder is a small file system.
-const diskVariable = "MILLSTREAM_E2E_DISK"
-
 // A log that cannot grow refuses with 503 or UNAVAILABLE until there is room again.
 func TestCase_O04_LogFull(t *testing.T) {
 	t.Parallel()
-	if dir := os.Getenv(diskVariable); dir != "" {
-		logFull(t, dir)
-		return
-	}
-	if err := exec.CommandContext(t.Context(), "unshare", "-Urm", "true").Run(); err != nil {
-		t.Skip("no unprivileged mount namespace here; internal/wal covers a full disk with its fault file system")
-	}
 	program, err := mstest.Program()
 	require.NoError(t, err)
-	dir := t.TempDir()
-	script := fmt.Sprintf("mount -t tmpfs -o size=64m none %q && exec %q -test.run '^TestCase_O04_LogFull$' -test.v", dir, os.Args[0])
-	cmd := exec.CommandContext(t.Context(), "unshare", "-Urm", "sh", "-c", script)
-	cmd.Env = append(os.Environ(), diskVariable+"="+dir, mstest.EnvProgram+"="+program)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	smalldisk.Run(t, "64m", logFull, mstest.EnvProgram+"="+program)
 }
 
 func logFull(t *testing.T, dir string) {
