@@ -1,8 +1,9 @@
 // Package app is the composition root: it turns the configuration into the platform, the roles and the listeners, and runs them
 // as the stages of one group. It is the only package that knows which roles are on, and the only one that may import everything.
 //
-//	config ─► platform (catalog, objects, metrics) ─► ingest ─► querier, compactor ─► listeners
+//	platform ─► sockets ─► identity ─► engine ─► listeners ─► membership ─► ingest ─► compactor ─► requests
 //
-// Stages start in that order and stop in reverse: listeners finish their requests, buffers are flushed, engines and pools close.
-// The HTTP port opens before the replay of the log, so that health and progress can be seen; it answers 503 to the rest until then.
+// Stages start in that order, those that the roles need, and stop in reverse: the node leaves the member lists and finishes its
+// requests, buffers are flushed while other nodes may still read them, engines and pools close. Ports open before the replay of the
+// log, so that health and progress can be seen; they answer 503 to the rest until then.
 package app

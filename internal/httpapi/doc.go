@@ -5,6 +5,8 @@
 //	middleware.go  request ids, access log, panics, metrics
 //	intake_*.go    the write protocols, each answering in its own dress
 //	query.go       SQL in, rows out
+//	prometheus.go  where promapi's paths stand
+//	cluster.go     nodes, slots, topology, drains
 //	elastic.go     what shippers ask an Elasticsearch before they send
 //	operate.go     health, readiness
 //

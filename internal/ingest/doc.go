@@ -18,8 +18,11 @@
 //   - Rows of an earlier epoch of this node id are committed to a dataset before rows of this epoch are: otherwise the fence
 //     would refuse them.
 //   - Nothing leaves the log before the catalog has it, except by quarantine or because the dataset is gone.
+//   - An identified batch that is written again is stored once (window.go). After an error that IsRefused, nothing of it is or will be.
+//   - An epoch leaves the list of holders only when all its rows are committed, which only the volume on which it was drawn can tell
+//     (volume.go).
 //
 // Lock order: buffer.mu, then the log's. Ingest.mu is never held while a buffer is locked or I/O is done.
 //
-// The package imports the platform contracts (catalog, columnar, wal, fresh) and the values; no role, no edge, no engine.
+// The package imports platform packages (catalog, columnar, wal, fresh, wire/arrowipc) and the values; no role, no edge, no engine.
 package ingest

@@ -12,5 +12,6 @@
 //
 // A Store is safe for concurrent use; a querier is used by one goroutine, as Prometheus' own are. Nothing links the SQL engine.
 //
-// The package imports the contracts catalog, fresh and columnar, values, and Prometheus' storage types.
+// The package imports the contracts catalog, fresh and columnar, values, the words of retention options from sqlplan, and Prometheus'
+// storage types.
 package promstore
