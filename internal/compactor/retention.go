@@ -40,17 +40,10 @@ func (c *Compactor) Expire(ctx context.Context) error {
 
 // retention returns the shortest retention that applies to a dataset, 0 when none does.
 func (c *Compactor) retention(d catalog.Dataset, databases []catalog.Database) time.Duration {
-	keep := c.opts.Retention(d.Org)
-	shorten := func(options map[string]string) {
-		v, err := sqlplan.ParseRetention(options[sqlplan.OptionRetention])
-		if err == nil && (keep <= 0 || v < keep) {
-			keep = v
-		}
-	}
-	shorten(d.Options)
+	keep := sqlplan.ShorterRetention(c.opts.Retention(d.Org), d.Options)
 	for _, db := range databases {
 		if db.Name == d.Database {
-			shorten(db.Options)
+			keep = sqlplan.ShorterRetention(keep, db.Options)
 		}
 	}
 	return keep

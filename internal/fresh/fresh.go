@@ -64,3 +64,18 @@ func (r *Result) Rows() int64 {
 	}
 	return n
 }
+
+// Uncommitted returns, by dataset, the records that the catalog's snapshot does not have as segments: those above the committed sequence
+// of their writer (architecture, promise 2). The snapshot was taken after r. The records stay r's.
+func (r *Result) Uncommitted(committed map[catalog.DatasetID]map[catalog.WriterKey]uint64) map[catalog.DatasetID][]arrow.RecordBatch {
+	out := make(map[catalog.DatasetID][]arrow.RecordBatch)
+	for _, s := range r.Snapshots {
+		upTo := committed[s.Dataset][s.Writer]
+		for _, c := range s.Chunks {
+			if c.Seq > upTo && c.Record.NumRows() > 0 {
+				out[s.Dataset] = append(out[s.Dataset], c.Record)
+			}
+		}
+	}
+	return out
+}

@@ -59,7 +59,7 @@ func (s Schema) Migrate(ctx context.Context, config *pgx.ConnConfig, log *slog.L
 		return fmt.Errorf("migrate the schema: %w", err)
 	}
 	for _, m := range applied {
-		log.InfoContext(ctx, s.Name+" schema migrated", "version", m.Source.Version, "duration", m.Duration)
+		log.InfoContext(ctx, "schema migrated", "schema", s.Name, "version", m.Source.Version, "duration", m.Duration)
 	}
 	return nil
 }

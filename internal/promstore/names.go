@@ -11,6 +11,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -23,12 +24,12 @@ const maxNames = 1000
 
 // database is what the catalog says of the metrics of one database.
 type database struct {
-	known     bool // some metric was ever written
-	dataset   catalog.DatasetID
-	options   map[string]string   // of the database
-	retention map[string]string   // by metric, where one has its own
-	read      time.Time           // when the catalog was asked
-	origins   map[string][]string // stored names by what the naming rules make of them without unit and kind
+	known         bool // some metric was ever written
+	dataset       catalog.DatasetID
+	options       map[string]string            // of the database
+	metricOptions map[string]map[string]string // by metric, where one has a retention of its own
+	read          time.Time                    // when the catalog was asked
+	origins       map[string][]string          // stored names by what the naming rules make of them without unit and kind
 }
 
 // originsOf returns the stored names of which a name in PromQL may come: it begins with what the rules make of them.
@@ -98,7 +99,7 @@ func (n *names) get(ctx context.Context, org tenant.ID, name string) (*database,
 }
 
 func (n *names) load(ctx context.Context, org tenant.ID, name string) (*database, error) {
-	d := &database{retention: make(map[string]string), origins: make(map[string][]string)}
+	d := &database{metricOptions: make(map[string]map[string]string), origins: make(map[string][]string)}
 	databases, err := n.catalog.Databases(ctx, org)
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
@@ -119,8 +120,8 @@ func (n *names) load(ctx context.Context, org tenant.ID, name string) (*database
 		d.known, d.dataset = true, s.Dataset
 		plain := plainName(s.Name)
 		d.origins[plain] = append(d.origins[plain], s.Name)
-		if r := s.Options[optionRetention]; r != "" {
-			d.retention[s.Name] = r
+		if s.Options[sqlplan.OptionRetention] != "" {
+			d.metricOptions[s.Name] = s.Options
 		}
 	}
 	return d, nil

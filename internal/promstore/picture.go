@@ -48,7 +48,7 @@ func (q *querier) takePicture(ctx context.Context) (*picture, error) {
 		p.buffers.Release()
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	p.fresh = uncommitted(p.buffers, snapshot.Committed)
+	p.fresh = p.buffers.Uncommitted(snapshot.Committed)[names.dataset]
 	p.segments = slices.DeleteFunc(snapshot.Segments, func(s catalog.Segment) bool {
 		if s.Org != q.org { // the check of the last mile
 			q.store.deps.Logger.Error("a picture held a segment of another org; it was left out",
@@ -58,20 +58,6 @@ func (q *querier) takePicture(ctx context.Context) (*picture, error) {
 	})
 	slices.SortFunc(p.segments, func(a, b catalog.Segment) int { return cmp.Compare(a.ID, b.ID) })
 	return p, nil
-}
-
-// uncommitted returns the fresh records that the catalog's snapshot does not have as segments. They belong to the result.
-func uncommitted(result fresh.Result, committed map[catalog.DatasetID]map[catalog.WriterKey]uint64) []arrow.RecordBatch {
-	var out []arrow.RecordBatch
-	for _, s := range result.Snapshots {
-		upTo := committed[s.Dataset][s.Writer]
-		for _, c := range s.Chunks {
-			if c.Seq > upTo && c.Record.NumRows() > 0 {
-				out = append(out, c.Record)
-			}
-		}
-	}
-	return out
 }
 
 // pin makes files of the segments readable until the picture is released.

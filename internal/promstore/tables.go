@@ -118,7 +118,7 @@ func (q *querier) allTexts(ctx context.Context, ofTable func(*columnar.LabelTabl
 		return !c.mayHold(&s) || millisOf(s.MaxTime) < oldest
 	})
 	rest := segments
-	if len(q.picture.names.retention) == 0 { // else some metrics of a file may have expired
+	if len(q.picture.names.metricOptions) == 0 { // else some metrics of a file may have expired
 		byID, err := q.store.tables.load(ctx, q, segments)
 		if err != nil {
 			return nil, err

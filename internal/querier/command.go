@@ -162,7 +162,7 @@ func (r *run) describe(ctx context.Context, s *sqlplan.Describe) (rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read columns: %w", err)
 	}
-	x := newStream(found, published, uncommitted(buffers, nil)[found.Dataset])
+	x := newStream(found, published, buffers.Uncommitted(nil)[found.Dataset])
 	cells := [][]string{{signal.TimeColumn, signal.Timestamp.String(), signal.TimeColumn, signal.Timestamp.String()}}
 	for _, c := range x.columns {
 		if c.named {

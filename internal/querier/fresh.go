@@ -14,28 +14,12 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/duck"
-	"github.com/millstream/millstream/internal/fresh"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
 // recordsByDataset is fresh rows.
 type recordsByDataset = map[catalog.DatasetID][]arrow.RecordBatch
-
-// uncommitted returns the fresh records of each dataset that the catalog's snapshot does not have as segments. They belong to the
-// result.
-func uncommitted(result fresh.Result, committed map[catalog.DatasetID]map[catalog.WriterKey]uint64) recordsByDataset {
-	out := make(recordsByDataset)
-	for _, s := range result.Snapshots {
-		upTo := committed[s.Dataset][s.Writer]
-		for _, c := range s.Chunks {
-			if c.Seq > upTo && c.Record.NumRows() > 0 {
-				out[s.Dataset] = append(out[s.Dataset], c.Record)
-			}
-		}
-	}
-	return out
-}
 
 // freshTable is the temporary table with the fresh rows of one dataset.
 type freshTable struct {

@@ -181,7 +181,7 @@ func (r *run) snapshot(ctx context.Context, streams []catalog.Stream) (*state, e
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
 	s.catalog.Segments = r.ownSegments(s.catalog.Segments)
-	s.records = uncommitted(s.buffers, s.catalog.Committed)
+	s.records = s.buffers.Uncommitted(s.catalog.Committed)
 	return s, nil
 }
 

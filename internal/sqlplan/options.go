@@ -102,3 +102,13 @@ func ParseRetention(s string) (time.Duration, error) {
 	}
 	return total, nil
 }
+
+// ShorterRetention returns the shorter of an age, 0 for no limit, and that of options (OptionRetention): the shortest of the org's, the
+// database's and the stream's counts (decisions E7). Options were checked when they were set; a text that a newer program wrote and this
+// one cannot read keeps rows.
+func ShorterRetention(age time.Duration, options map[string]string) time.Duration {
+	if own, err := ParseRetention(options[OptionRetention]); err == nil && (age <= 0 || own < age) {
+		return own
+	}
+	return age
+}
