@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/millstream/millstream/internal/fault"
 )
 
 // Values near which pruning may go wrong: bounds of exactness, of types, of cut statistics.
@@ -53,7 +55,8 @@ func constants() map[string][]string {
 	return out
 }
 
-// TestPruningChangesNoAnswer compares conditions in WHERE, which prune, with the same ones in a place where they cannot.
+// TestPruningChangesNoAnswer compares conditions in WHERE, which prune, with the same ones in a place where they cannot. A comparison that
+// the engine refuses only once it meets a row may fail there and pass here, where that row was never read.
 func TestPruningChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, storeOptions{})
@@ -113,6 +116,9 @@ func TestPruningChangesNoAnswer(t *testing.T) {
 			return
 		}
 		whole, err := s.try(s.t.Context(), request("SELECT count(*) FILTER (WHERE "+c+") FROM web"))
+		if fault.Is(err, fault.Invalid) {
+			return
+		}
 		require.NoError(t, err, c)
 		require.Equal(t, whole.rows, pruned.rows, c)
 	})
