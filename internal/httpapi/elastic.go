@@ -40,6 +40,10 @@ func (a *api) elastic(r chi.Router) {
 			r.Head(prefix+path, a.probe(map[string]any{}))
 			r.Put(prefix+path, a.probe(map[string]any{"acknowledged": true}))
 		}
+		// A stream springs from its first row, so an index or alias that is asked for or made is there.
+		r.Handle(prefix+"/{index}", http.HandlerFunc(noSuchPath)) // of all other methods
+		r.Head(prefix+"/{index}", a.probe(map[string]any{}))
+		r.Put(prefix+"/{index}", a.probe(map[string]any{"acknowledged": true, "shards_acknowledged": true}))
 	}
 }
 

@@ -50,15 +50,17 @@ func New(d Deps) http.Handler {
 	a.query(r)
 	a.prometheus(r)
 	a.cluster(r)
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, r, fault.New(fault.NotFound, "no such path: %s", r.URL.Path))
-	})
+	r.NotFound(noSuchPath)
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusMethodNotAllowed, errorBody{Problem: answer.Problem{
 			Code: "method_not_allowed", Message: r.Method + " is not allowed here", RequestID: requestID(r.Context()),
 		}})
 	})
 	return r
+}
+
+func noSuchPath(w http.ResponseWriter, r *http.Request) {
+	writeError(w, r, fault.New(fault.NotFound, "no such path: %s", r.URL.Path))
 }
 
 // NewInternal returns the handler of a node without the API: three paths and nothing else.

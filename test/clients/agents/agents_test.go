@@ -31,7 +31,10 @@ func at(row int) time.Time {
 }
 
 func all() []agent {
-	return []agent{promtail(), alloy(), vectorLoki(), fluentBitLoki(), filebeat(), logstash(), vector(), fluentBit()}
+	return []agent{
+		promtail(), alloy(), vectorLoki(), fluentBitLoki(),
+		filebeat(), logstash(), logstashLifecycle(), logstashDataStream(), vector(), fluentBit(),
+	}
 }
 
 // headers joins parts of a request's headers.

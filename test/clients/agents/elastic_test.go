@@ -106,23 +106,46 @@ func itemsAgain(rows []int, r response, retry func(status int) bool) []int {
 
 // logstash is Logstash with an index of its own name, so without data streams and lifecycle policies.
 func logstash() agent {
+	return logstashOutput("logstash", "shop-logstash", func(index string) string {
+		return fmt.Sprintf(`{"index":{"_id":null,"_index":%q,"routing":null}}`, index)
+	}, "", "HEAD /_index_template/ecs-logstash")
+}
+
+// logstashLifecycle is Logstash with data_stream => false and no index: it writes to an alias that its lifecycle policy rolls over. An
+// alias and a policy that are there are left alone.
+func logstashLifecycle() agent {
+	return logstashOutput("logstash with a lifecycle", "ecs-logstash", func(index string) string {
+		return fmt.Sprintf(`{"index":{"_id":null,"_index":%q,"routing":null}}`, index)
+	}, "", "HEAD /_index_template/ecs-logstash", "HEAD /ecs-logstash", "GET /_ilm/policy/logstash-policy")
+}
+
+// logstashDataStream is Logstash 8 with hosts alone: it writes to a data stream, whose template it takes as given.
+func logstashDataStream() agent {
+	return logstashOutput("logstash with a data stream", "logs-generic-default", func(index string) string {
+		return fmt.Sprintf(`{"create":{"_id":null,"_index":%q,"routing":null}}`, index)
+	}, `,"data_stream":{"type":"logs","dataset":"generic","namespace":"default"}`)
+}
+
+// logstashOutput is Logstash's Elasticsearch output: the index that it writes to, the action of a document, what it adds to it, and what
+// it asks once it knows the server.
+func logstashOutput(name, index string, action func(index string) string, more string, asks ...string) agent {
 	const userAgent = "Logstash/8.17.0 (OS=Linux-6.1.0-amd64; JVM=Eclipse Adoptium-21.0.5) logstash-output-elasticsearch/12.1.6"
 	client := []string{"Content-Type: application/json", "x-elastic-product-origin: logstash-output-elasticsearch", "X-Scope-OrgID: " + org}
 	library := []string{"Host: HOST", "User-Agent: " + userAgent, "Accept-Encoding: gzip,deflate"}
 	get := headers([]string{"Connection: Keep-Alive"}, client, library)
+	probes := []request{
+		{"HEAD / HTTP/1.1", get, nil},
+		{"GET / HTTP/1.1", get, nil},
+		{"GET /_license HTTP/1.1", get, nil},
+		{"GET / HTTP/1.1", get, nil}, // for the cluster's id
+	}
+	for _, ask := range asks {
+		probes = append(probes, request{ask + " HTTP/1.1", get, nil})
+	}
 	return agent{
-		name: "logstash", table: `"shop-logstash"`, number: "n",
-		probes: []request{
-			{"HEAD / HTTP/1.1", get, nil},
-			{"GET / HTTP/1.1", get, nil},
-			{"GET /_license HTTP/1.1", get, nil},
-			{"GET / HTTP/1.1", get, nil}, // for the cluster's id
-			{"HEAD /_index_template/ecs-logstash HTTP/1.1", get, nil},
-		},
-		probed: logstashProbed,
+		name: name, table: fmt.Sprintf("%q", index), number: "n", probes: probes, probed: logstashProbed,
 		send: func(rows []int) request {
-			action := func(int) string { return `{"index":{"_id":null,"_index":"shop-logstash","routing":null}}` }
-			body := documents(rows, action, `,"@version":"1","event":{"original":"x"}`)
+			body := documents(rows, func(int) string { return action(index) }, `,"@version":"1","event":{"original":"x"}`+more)
 			first := []string{
 				"Connection: Keep-Alive", fmt.Sprintf("X-Elastic-Event-Count: %d", len(rows)),
 				fmt.Sprintf("X-Elastic-Uncompressed-Request-Length: %d", len(body)), "Content-Encoding: gzip",
