@@ -23,7 +23,6 @@ import (
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/querier/holders"
-	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/router"
 	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/tenant"
@@ -116,7 +115,7 @@ func (n *node) makeIngest() {
 	n.ingest = ingest.New(ingest.Options{
 		Node: c.Node.ID, Address: n.self.Address, StagingDir: n.stagingDir(),
 		FlushInterval: c.Intake.FlushInterval, BufferMaxSize: c.Intake.BufferMaxSize,
-		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: c.Limits.MaxColumns,
+		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: func(org tenant.ID) int { return n.limits.For(org).MaxColumns },
 		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},
 	}, ingest.Deps{Catalog: n.catalog, Objects: n.objects, Logger: n.component("ingest"), Registerer: n.metrics})
 }
@@ -133,9 +132,9 @@ func (n *node) makeQuerier() error {
 		return err
 	}
 	n.fresh = n.buffers()
-	n.querier, err = querier.New(querier.Options{Timeout: n.queryTimeout(), MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
+	n.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
 		Catalog: dropNotifier{n.catalog, n}, Buffers: n.fresh, Files: n.files, Pool: n.pool,
-		Indexes: indexes{n.objects}, Retention: n.retention,
+		Indexes: indexes{n.objects}, Retention: n.retention, Limits: n.limits.For,
 		Logger: n.component("querier"), Registerer: n.metrics,
 	})
 	n.makePromQL()
@@ -169,18 +168,9 @@ func (n *node) dataDirs(org tenant.ID) []string {
 	return dirs
 }
 
-// queryTimeout is the shorter one of the process's and the tenant's time of a query; the tenant's may be off.
-func (n *node) queryTimeout() time.Duration {
-	timeout := n.config.Querier.Timeout
-	if tenant := n.config.Limits.QueryTimeout; tenant > 0 && tenant < timeout {
-		timeout = tenant
-	}
-	return timeout
-}
-
 // retention is the age at which rows of an org expire by configuration; 0 = never.
-func (n *node) retention(tenant.ID) time.Duration {
-	keep := n.config.Limits.RetentionPeriod
+func (n *node) retention(org tenant.ID) time.Duration {
+	keep := n.limits.For(org).RetentionPeriod
 	if days := n.config.Compactor.Retention; days > 0 && (keep == 0 || days < keep) {
 		keep = days
 	}
@@ -200,16 +190,11 @@ func (n *node) compactor(ctx context.Context) error {
 
 // front returns what takes client writes: a router's hands them on, all others keep them.
 func (n *node) front() *ingress.Front {
-	l := n.config.Limits
 	var writer ingress.Writer = n.ingest
 	if n.router != nil {
 		writer = n.router
 	}
-	return ingress.NewFront(writer, ingress.Limits{
-		MaxBodyBytes: n.config.Intake.MaxBodySize, MaxLineSize: int(l.MaxLineSize), MaxColumns: l.MaxColumns,
-		CreationGracePeriod: l.CreationGracePeriod, RejectOldSamples: l.RejectOldSamples,
-		Rate: quota.Rate{PerSecond: l.IngestionRate, Burst: l.IngestionBurst},
-	}, clock.System{}, n.metrics)
+	return ingress.NewFront(writer, ingress.Limits{MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For}, clock.System{}, n.metrics)
 }
 
 // answerer returns what answers client statements.

@@ -18,6 +18,7 @@ import (
 	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/lifecycle"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/objstore/cloud"
 )
@@ -30,10 +31,13 @@ type platform struct {
 	lock    *os.File
 	catalog catalog.Catalog
 	objects objstore.Store
+	limits  *limits.Source
 }
 
 func newPlatform(c *config.Config, logger *slog.Logger) *platform {
-	p := &platform{config: c, logger: logger, metrics: prometheus.NewRegistry()}
+	p := &platform{
+		config: c, logger: logger, metrics: prometheus.NewRegistry(), limits: limits.NewSource(c.Limits, c.LimitOrigins()),
+	}
 	p.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "millstream_build_info", Help: "Always 1; the label tells the version.", ConstLabels: prometheus.Labels{"version": version},

@@ -15,8 +15,8 @@ func (n *node) makePromQL() {
 		Catalog: n.catalog, Buffers: n.fresh, Files: n.files, Retention: n.retention, Clock: clock.System{},
 		Logger: n.component("promstore"), Registerer: n.metrics,
 	})
-	n.promql = promapi.New(promapi.Options{Timeout: n.queryTimeout(), Version: version}, promapi.Deps{
-		Metrics: store, Clock: clock.System{}, Logger: n.component("promql"),
+	n.promql = promapi.New(promapi.Options{Timeout: n.config.Querier.Timeout, Version: version}, promapi.Deps{
+		Metrics: store, Limits: n.limits.For, Clock: clock.System{}, Logger: n.component("promql"),
 	})
 }
 

@@ -20,9 +20,11 @@ type layer struct {
 // layers is the import order of docs/architecture.md, bottom first. Every package of the module stands in exactly one row.
 var layers = []layer{
 	{
-		name:     "values",
-		packages: []string{"internal/fault", "internal/clock", "internal/words", "internal/tenant", "internal/signal", "internal/cluster/slot"},
-		why:      "values know no I/O",
+		name: "values",
+		packages: []string{
+			"internal/fault", "internal/clock", "internal/words", "internal/tenant", "internal/limits", "internal/signal", "internal/cluster/slot",
+		},
+		why: "values know no I/O",
 	},
 	{
 		name:     "settings",
@@ -97,6 +99,7 @@ var layers = []layer{
 // peers lists imports inside one layer: a value of another value, or the contract of another part.
 var peers = map[string][]string{
 	"internal/tenant":    {"internal/fault"},
+	"internal/limits":    {"internal/fault", "internal/tenant"},
 	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
 	"internal/catalog":   {"internal/pgtables"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // namedListener is a listener and its section.
@@ -140,7 +142,6 @@ func (c *Config) checkWork(faults *Faults) {
 		{"intake.max_body_size", c.Intake.MaxBodySize},
 		{"compactor.target_size", c.Compactor.TargetSize},
 		{"compactor.memory_limit", c.Compactor.MemoryLimit},
-		{"limits.max_line_size", c.Limits.MaxLineSize},
 	} {
 		if s.bytes < kib {
 			faults.add(s.key, "at least 1KiB is needed")
@@ -159,12 +160,9 @@ func (c *Config) checkWork(faults *Faults) {
 	if c.Compactor.MaxConcurrentGroups == 0 {
 		faults.add("compactor.max_concurrent_groups", "at least 1 is needed")
 	}
-	if c.Limits.MaxColumns == 0 {
-		faults.add("limits.max_columns_per_stream", "at least 1 is needed")
-	}
 	if longest := max(c.Querier.Timeout, c.Limits.QueryTimeout); c.Compactor.DeletionGrace <= longest {
 		faults.add("compactor.deletion_grace_secs", "it must be longer than the longest query (%s), which may still read a deleted object",
-			showDuration(longest))
+			limits.ShowDuration(longest))
 	}
 }
 

@@ -2,6 +2,9 @@ package config
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // Config is every setting of a process. Durations, sizes and paths are ready to use: Load has applied defaults that hang on the
@@ -22,7 +25,7 @@ type Config struct {
 	Compactor    Compactor
 	Cache        Cache
 	Auth         Auth
-	Limits       Limits
+	Limits       limits.Limits // of an org without an override
 	Log          Log
 
 	// CipherKey encrypts stored secrets; the same on all nodes. Empty: standalone makes one in its data directory.
@@ -61,7 +64,13 @@ func declareAll(c *Config) *declarer {
 	d.section("compactor", "Merging small files, retention, deleting objects.", c.Compactor.declare)
 	d.section("cache", "Local copies of remote objects.", c.Cache.declare)
 	d.section("auth", "Who may ask.", c.Auth.declare)
-	d.section("limits", "Defaults of the limits that each org has. 0 means no limit.", c.Limits.declare)
+	d.section("limits", "Limits of every org that the overrides file says nothing else about: docs/operate/limits.md. 0 means no limit.",
+		func(d *declarer) {
+			c.Limits = limits.Default()
+			for _, l := range limits.Definitions() {
+				d.limit(&c.Limits, l)
+			}
+		})
 	d.section("log", "The process's own log, on standard error.", c.Log.declare)
 	d.section("", "Secrets without a section.", func(d *declarer) {
 		d.secret(&c.CipherKey, "cipher_key", "Encrypts stored secrets. The same on all nodes; standalone makes one in its data directory.")
@@ -77,4 +86,15 @@ func (c *Config) key(path string) *key {
 		return nil
 	}
 	return c.keys[i]
+}
+
+// LimitOrigins returns where the values of Limits came from, by the limit's name.
+func (c *Config) LimitOrigins() map[string]limits.Origin {
+	origins := map[string]limits.Origin{}
+	for _, k := range c.keys {
+		if name, ok := strings.CutPrefix(k.path, "limits."); ok {
+			origins[name] = k.origin
+		}
+	}
+	return origins
 }

@@ -11,19 +11,21 @@ import (
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // envPrefix begins the name of every variable that is read.
 const envPrefix = "MS_"
 
 // Origin says where a value came from.
-type Origin string
+type Origin = limits.Origin
 
 // The origins, each above the one before it.
 const (
-	FromDefault Origin = "default"
-	FromFile    Origin = "file"
-	FromEnv     Origin = "env"
+	FromDefault = limits.FromDefault
+	FromFile    = limits.FromFile
+	FromEnv     = limits.FromEnv
 )
 
 // key is one setting: how it is called and described, and how it is read and shown.
@@ -154,32 +156,6 @@ func (d *declarer) size(field *int64, name string, byDefault int64, doc string) 
 	})
 }
 
-// mebibytes declares a number of bytes that is written in MiB without a unit, as Loki's keys ending in _mb are: 4, 0.5.
-func (d *declarer) mebibytes(field *int64, name string, byDefault int64, doc string) {
-	*field = byDefault
-	d.add(name, doc, key{
-		kind: "number of MiB",
-		set: func(v any) error {
-			f, ok := v.(float64)
-			if n, isInt := v.(int64); isInt {
-				f, ok = float64(n), true
-			}
-			if !ok || !(f >= 0 && f <= math.MaxInt32) {
-				return errors.New("a number of MiB of at least 0 is expected, without a unit")
-			}
-			*field = int64(math.Ceil(f * float64(mib)))
-			return nil
-		},
-		read: func(text string) any {
-			if f, err := strconv.ParseFloat(text, 64); err == nil {
-				return f
-			}
-			return text
-		},
-		show: func() string { return strconv.FormatFloat(float64(*field)/float64(mib), 'f', -1, 64) },
-	})
-}
-
 // ticks declares a duration that is written as a whole number of unit; the key's name says which, as in "…_secs".
 func (d *declarer) ticks(field *time.Duration, name string, unit, byDefault time.Duration, doc string) {
 	*field = byDefault
@@ -199,26 +175,13 @@ func (d *declarer) ticks(field *time.Duration, name string, unit, byDefault time
 	})
 }
 
-// duration declares a duration in Loki's writing: "10m", "1d12h", "2w", 0.
-func (d *declarer) duration(field *time.Duration, name string, byDefault time.Duration, doc string) {
-	*field = byDefault
-	d.add(name, doc, key{
-		kind: "duration",
-		set: func(v any) (err error) {
-			switch v := v.(type) {
-			case int64:
-				if v == 0 {
-					*field = 0
-					return nil
-				}
-			case string:
-				*field, err = parseDuration(v)
-				return err
-			}
-			return errDuration
-		},
-		read: func(text string) any { return text },
-		show: func() string { return quote(showDuration(*field)) },
+// limit declares a limit of orgs: the table of limits knows all about it.
+func (d *declarer) limit(all *limits.Limits, l limits.Definition) {
+	d.add(l.Name, l.Doc, key{
+		kind: string(l.Kind),
+		set:  func(v any) error { return l.Set(all, v) },
+		read: l.Read,
+		show: func() string { return l.Show(*all) },
 	})
 }
 

@@ -82,6 +82,7 @@ const referenceHead = "# Configuration\n\n" +
 	"A variable's name is `MS_` and the key's path in upper case, levels joined by one underscore. Lists are written as in TOML or with " +
 	"commas. Unknown keys and unknown `MS_` variables are faults, except what Kubernetes sets for services. All faults are reported at " +
 	"once: `millstream config check`. `millstream config print --diff` shows what is not a default, and where it comes from.\n\n" +
-	"Sizes are whole numbers of bytes or end in KiB, MiB, GiB, TiB, kB, MB, GB, TB. Durations of `[limits]` are written as in Loki: " +
-	"`90s`, `10m`, `1d12h`, `2w`, `0`. Secrets have no place in the file: set the variable, or the variable with `_FILE` at its end to " +
+	"Sizes are whole numbers of bytes or end in KiB, MiB, GiB, TiB, kB, MB, GB, TB. In `[limits]` sizes and durations are written as in " +
+	"Loki: there `256KB` is 256 KiB, and durations are `90s`, `10m`, `1d12h`, `2w`, `0`. " +
+	"Secrets have no place in the file: set the variable, or the variable with `_FILE` at its end to " +
 	"the path of a file that holds the secret.\n"

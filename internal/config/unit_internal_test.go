@@ -2,7 +2,6 @@ package config
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,20 +19,6 @@ func TestSizesReadBack(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, n, got)
 	})
-}
-
-func TestDurationsReadBack(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(0, 1<<43).Draw(t, "ms")) * time.Millisecond
-		got, err := parseDuration(showDuration(d))
-		require.NoError(t, err)
-		require.Equal(t, d, got)
-	})
-	for _, text := range []string{"", "1", "m", "1m1h", "1.5h", "-1m", "1x", "10m ", "1ms1s"} {
-		_, err := parseDuration(text)
-		require.Error(t, err, text)
-	}
 }
 
 func TestVariablesAreDistinct(t *testing.T) {

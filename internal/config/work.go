@@ -72,27 +72,3 @@ func (c *Compactor) declare(d *declarer) {
 	d.ticks(&c.DeletionGrace, "deletion_grace_secs", time.Second, time.Hour,
 		"Objects that nothing refers to are deleted after so long. Longer than the longest query.")
 }
-
-// Limits are the defaults of every org's limits. They bear Loki's names.
-type Limits struct {
-	IngestionRate       int64 // bytes a second, inflated; 0 = no limit
-	IngestionBurst      int64 // bytes; 0 = IngestionRate
-	MaxLineSize         int64 // bytes
-	CreationGracePeriod time.Duration
-	RejectOldSamples    time.Duration
-	MaxColumns          int
-	RetentionPeriod     time.Duration
-	QueryTimeout        time.Duration
-}
-
-func (l *Limits) declare(d *declarer) {
-	d.mebibytes(&l.IngestionRate, "ingestion_rate_mb", 0, "Inflated bytes that an org may send a second to one node. Above: 429. 0: no limit.")
-	d.mebibytes(&l.IngestionBurst, "ingestion_burst_size_mb", 0,
-		"What an org may send at once after a pause, and so the largest request that can pass. Above: 413. 0: as much as a second's rate.")
-	d.size(&l.MaxLineSize, "max_line_size", mib, "Longest line or record in bytes; a longer one is refused, the rest of its request is not.")
-	d.duration(&l.CreationGracePeriod, "creation_grace_period", 10*time.Minute, "Rows further in the future are refused.")
-	d.duration(&l.RejectOldSamples, "reject_old_samples_max_age", 0, "Rows older than this when they come are refused. 0: taken.")
-	count(d, &l.MaxColumns, "max_columns_per_stream", 1000, "Columns of a stream; fields beyond go to one JSON column.")
-	d.duration(&l.RetentionPeriod, "retention_period", 0, "Rows older than this are dropped. 0: kept.")
-	d.duration(&l.QueryTimeout, "query_timeout", time.Minute, "A query of the org that runs longer ends with 504.")
-}

@@ -255,7 +255,7 @@ func (g *Ingest) enqueue(ctx context.Context, batch *signal.Batch) (wal.LSN, err
 	if err != nil {
 		return 0, err
 	}
-	record := stream.fold(batch.Record, g.opts.MaxColumns)
+	record := stream.fold(batch.Record, g.opts.MaxColumns(batch.Stream.Org))
 	defer record.Release()
 	var block []byte
 	if record == batch.Record {

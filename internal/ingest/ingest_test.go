@@ -19,6 +19,7 @@ import (
 	"github.com/millstream/millstream/internal/objstore"
 	"github.com/millstream/millstream/internal/objstore/faultstore"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wal"
 )
 
@@ -244,7 +245,7 @@ func TestUnknownDatabaseIsNotFound(t *testing.T) {
 func TestColumnsBeyondTheCapOverflow(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, t.TempDir())
-	g := s.open(t, func(o *ingest.Options) { o.MaxColumns = 3 })
+	g := s.open(t, func(o *ingest.Options) { o.MaxColumns = func(tenant.ID) int { return 3 } })
 	for row := range 2 {
 		b := signal.NewBuilder()
 		b.BeginRow()

@@ -11,6 +11,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wal"
 )
 
@@ -40,8 +41,8 @@ type Options struct {
 	BufferMaxSize int64
 	// BufferMemoryMax bounds the Arrow bytes of all buffers: writes wait, then are refused, above it. Default 128 MiB.
 	BufferMemoryMax int64
-	// MaxColumns is how many columns a stream may have; fields beyond go to signal.OverflowColumn. Default 1000.
-	MaxColumns int
+	// MaxColumns returns how many columns a stream of an org may have; fields beyond go to signal.OverflowColumn. Nil: DefaultMaxColumns.
+	MaxColumns func(tenant.ID) int
 	// RowGroupRows is the rows of a row group in segments. 0 leaves the choice to columnar.
 	RowGroupRows int
 	// WAL are the settings of the log; Node and Epoch are set by the component.
@@ -61,8 +62,8 @@ func (o Options) withDefaults() Options {
 	if o.ListedFor <= 0 {
 		o.ListedFor = DefaultListedFor
 	}
-	if o.MaxColumns <= 0 {
-		o.MaxColumns = DefaultMaxColumns
+	if o.MaxColumns == nil {
+		o.MaxColumns = func(tenant.ID) int { return DefaultMaxColumns }
 	}
 	return o
 }

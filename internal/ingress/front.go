@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
@@ -23,12 +23,10 @@ import (
 
 // Limits bound one request (decisions E).
 type Limits struct {
-	MaxBodyBytes        int64         // inflated, of bodies that must be whole; default 64 MiB
-	MaxLineSize         int           // bytes of one row's wire form; default 1 MiB
-	MaxColumns          int           // columns of a batch; default 1000
-	Rate                quota.Rate    // of an org's inflated bytes at this process; none by default
-	CreationGracePeriod time.Duration // how far a row may lie in the future; 0 = no limit
-	RejectOldSamples    time.Duration // how old a row may be; 0 = no limit
+	// MaxBodyBytes bounds bodies that must be whole, inflated. Default 64 MiB.
+	MaxBodyBytes int64
+	// For returns the limits of an org; it is asked at each request. Nil: limits.Default.
+	For func(tenant.ID) limits.Limits
 }
 
 // Front takes client writes.
@@ -42,13 +40,19 @@ type Front struct {
 }
 
 // NewFront returns a Front that writes to w. A nil registerer leaves the metrics unregistered.
-func NewFront(w Writer, limits Limits, c clock.Clock, reg prometheus.Registerer) *Front {
-	if limits.MaxBodyBytes <= 0 {
-		limits.MaxBodyBytes = wire.DefaultMaxBodyBytes
+func NewFront(w Writer, l Limits, c clock.Clock, reg prometheus.Registerer) *Front {
+	if l.MaxBodyBytes <= 0 {
+		l.MaxBodyBytes = wire.DefaultMaxBodyBytes
+	}
+	if l.For == nil {
+		l.For = limits.Static(limits.Default())
 	}
 	return &Front{
-		writer: w, limits: limits, clock: c, discards: newDiscards(reg),
-		rate: quota.NewBytes(c, func(tenant.ID) quota.Rate { return limits.Rate }),
+		writer: w, limits: l, clock: c, discards: newDiscards(reg),
+		rate: quota.NewBytes(c, func(org tenant.ID) quota.Rate {
+			of := l.For(org)
+			return quota.Rate{PerSecond: of.IngestionRate, Burst: of.IngestionBurst}
+		}),
 	}
 }
 
@@ -75,10 +79,12 @@ func (t Target) Check() (signal.Stream, error) {
 // MaxBodyBytes returns the limit of bodies that must be whole.
 func (f *Front) MaxBodyBytes() int64 { return f.limits.MaxBodyBytes }
 
-func (f *Front) options() wire.Options {
+// options are the bounds that a decoder keeps to, of one org.
+func (f *Front) options(org tenant.ID) wire.Options {
+	l := f.limits.For(org)
 	return wire.Options{
-		ReceivedAt: f.clock.Now(), MaxLineBytes: f.limits.MaxLineSize, MaxColumns: f.limits.MaxColumns, MaxBodyBytes: f.limits.MaxBodyBytes,
-		MaxFutureSkew: f.limits.CreationGracePeriod, MaxAge: f.limits.RejectOldSamples,
+		ReceivedAt: f.clock.Now(), MaxBodyBytes: f.limits.MaxBodyBytes,
+		MaxLineBytes: int(l.MaxLineSize), MaxColumns: l.MaxColumns, MaxFutureSkew: l.CreationGracePeriod, MaxAge: l.MaxAge(),
 	}
 }
 
@@ -105,7 +111,7 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 	}
 	defer r.Close()
 	plain := f.metered(t.Org, r)
-	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(plain, stream, f.options(), emit) })
+	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(plain, stream, f.options(t.Org), emit) })
 }
 
 // OTLP writes an export request of one signal. The target's Stream may be empty: logs and traces then go to their default stream.
@@ -131,7 +137,7 @@ func (f *Front) OTLP(ctx context.Context, t Target, body []byte, enc otlp.Encodi
 	if err := f.admit(t.Org, len(body)); err != nil {
 		return wire.Result{}, err
 	}
-	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(), stream, emit) })
+	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(t.Org), stream, emit) })
 }
 
 func orDefault(name, fallback string) string {
@@ -202,7 +208,7 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 		return esbulk.Response{}, err
 	}
 	req := esbulk.Request{Org: t.Org, Database: stream.Database, Index: t.Stream, NewID: func() string { return ulid.Make().String() }}
-	response, err := esbulk.Decode(body, req, f.options(), func(b *signal.Batch) error {
+	response, err := esbulk.Decode(body, req, f.options(t.Org), func(b *signal.Batch) error {
 		defer b.Release()
 		return f.writer.Write(ctx, b)
 	})

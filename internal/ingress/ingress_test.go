@@ -26,7 +26,7 @@ import (
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
-	"github.com/millstream/millstream/internal/quota"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire/otlp"
@@ -218,7 +218,9 @@ func TestRefusalTellsWhatIsStored(t *testing.T) {
 // limited returns a Front with a rate of 10 kB/s and a burst of 20 kB for each org, and its clock and metrics.
 func limited(w ingress.Writer) (*ingress.Front, *clock.Fake, *prometheus.Registry) {
 	c, reg := clock.NewFake(time.Unix(1_741_600_800, 0)), prometheus.NewRegistry()
-	return ingress.NewFront(w, ingress.Limits{Rate: quota.Rate{PerSecond: 10_000, Burst: 20_000}}, c, reg), c, reg
+	l := limits.Default()
+	l.IngestionRate, l.IngestionBurst = 10_000, 20_000
+	return ingress.NewFront(w, ingress.Limits{For: limits.Static(l)}, c, reg), c, reg
 }
 
 // padded are n JSON lines of 100 bytes each.

@@ -38,7 +38,7 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 	var result promwrite.Result
 	result.Result, err = f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) {
 		var err error
-		result, err = promwrite.Decode(data, version, stream, f.options(), emit)
+		result, err = promwrite.Decode(data, version, stream, f.options(t.Org), emit)
 		return result.Result, err
 	})
 	// Whether the store refused samples or histograms is not known; one series mostly has one kind.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -51,7 +52,7 @@ type Metrics interface {
 
 // Options bound one query.
 type Options struct {
-	Timeout    time.Duration // of a query; default 2 min
+	Timeout    time.Duration // of a query; default 2 min. The org's own may be shorter
 	MaxSamples int           // samples that the engine holds at once; default 50,000,000
 	Lookback   time.Duration // how long a sample counts for an instant; default 5 min
 	Version    string        // of this program
@@ -75,8 +76,10 @@ type Deps struct {
 	Metrics Metrics
 	// Acquire waits for a place among the queries that run at once; nil = no bound. The place is given back by release, once.
 	Acquire func(ctx context.Context, org tenant.ID) (release func(), err error)
-	Clock   clock.Clock  // nil: the system's
-	Logger  *slog.Logger // nil: discard
+	// Limits returns the limits of an org; it is asked once a question. Nil: limits.Default.
+	Limits func(org tenant.ID) limits.Limits
+	Clock  clock.Clock  // nil: the system's
+	Logger *slog.Logger // nil: discard
 }
 
 // API answers questions over the metrics of this node. It is safe for concurrent use.
@@ -92,6 +95,9 @@ func New(opts Options, deps Deps) *API {
 	opts = opts.withDefaults()
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
+	}
+	if deps.Limits == nil {
+		deps.Limits = limits.Static(limits.Default())
 	}
 	if deps.Logger == nil {
 		deps.Logger = slog.New(slog.DiscardHandler)

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // maxPoints is how many steps a range query may have, as in Prometheus.
@@ -60,6 +62,8 @@ func (a *API) run(ctx context.Context, c *call, build func(context.Context, prom
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := withTimeout(ctx, a.deps.Limits(c.Org))
+	defer stop()
 	ctx, cancel, err := c.deadline(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func (a *API) run(ctx context.Context, c *call, build func(context.Context, prom
 	defer query.Close()
 	res := query.Exec(ctx)
 	if res.Err != nil {
-		return nil, res.Err
+		return nil, explain(ctx, res.Err)
 	}
 	warnings := res.Warnings
 	if truncate(res, limit) {
@@ -89,6 +93,25 @@ func (a *API) run(ctx context.Context, c *call, build func(context.Context, prom
 	}
 	// The value's memory goes back to the engine with the query, so the answer is written before.
 	return &result{data: appendQuery(nil, res.Value, c.queryStats(query)), warnings: warnings}, nil
+}
+
+// withTimeout applies the org's time limit; the engine's holds beside it.
+func withTimeout(ctx context.Context, of limits.Limits) (context.Context, context.CancelFunc) {
+	if of.QueryTimeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, of.QueryTimeout, &apiError{kind: timedOut, err: fmt.Errorf(
+		"query timed out after %s, the time limit of the org (limits.%s)", limits.ShowDuration(of.QueryTimeout), limits.QueryTimeout)})
+}
+
+// explain puts the org's time limit in the place of the engine's error when it was the one that passed.
+func explain(ctx context.Context, err error) error {
+	var byTime promql.ErrQueryTimeout
+	var own *apiError
+	if errors.As(err, &byTime) && errors.As(context.Cause(ctx), &own) {
+		return own
+	}
+	return err
 }
 
 // deadline applies the call's own time limit; the engine's holds beside it.

@@ -12,12 +12,13 @@ import (
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
 // Options bound statements.
 type Options struct {
-	// Timeout is the time from a statement's arrival to its last row (querier.timeout_secs); 0 = no bound.
+	// Timeout is the time from a statement's arrival to its last row (querier.timeout_secs); 0 = no bound. The org's own may be shorter.
 	Timeout time.Duration
 	// MaxScanRows is the most rows that a statement may read after pruning (querier.max_scan_rows); 0 = no bound.
 	MaxScanRows int64
@@ -47,7 +48,9 @@ type Deps struct {
 	Indexes Indexes // nil: no search indexes
 	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or stream may be shorter.
 	// Nil means no limit of the org.
-	Retention  func(org tenant.ID) time.Duration
+	Retention func(org tenant.ID) time.Duration
+	// Limits returns the limits of an org; it is asked once a statement. Nil: limits.Default.
+	Limits     func(org tenant.ID) limits.Limits
 	Clock      clock.Clock           // nil: the system's
 	Logger     *slog.Logger          // nil: discard
 	Registerer prometheus.Registerer // nil: no metrics
@@ -56,6 +59,9 @@ type Deps struct {
 func (d Deps) withDefaults() Deps {
 	if d.Retention == nil {
 		d.Retention = func(tenant.ID) time.Duration { return 0 }
+	}
+	if d.Limits == nil {
+		d.Limits = limits.Static(limits.Default())
 	}
 	if d.Clock == nil {
 		d.Clock = clock.System{}

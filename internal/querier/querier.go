@@ -50,7 +50,7 @@ func New(opts Options, deps Deps) (*Querier, error) {
 // Errors: fault.Invalid and fault.NotFound point into the statement; fault.Unavailable when catalog or writers cannot be asked;
 // fault.Deadline when Options.Timeout passed; the context's error when it ended.
 func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
-	r := &run{querier: q, request: req, now: q.deps.Clock.Now(), began: time.Now()}
+	r := &run{querier: q, request: req, limits: q.deps.Limits(req.Org), now: q.deps.Clock.Now(), began: time.Now()}
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	rows, err := r.start(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
 )
@@ -21,8 +22,9 @@ import (
 type run struct {
 	querier  *Querier
 	request  Request
-	now      time.Time // of the clock that retention is decided by
-	began    time.Time // monotonic
+	limits   limits.Limits // of the request's org
+	now      time.Time     // of the clock that retention is decided by
+	began    time.Time     // monotonic
 	stats    Stats
 	warnings []string
 
@@ -33,12 +35,15 @@ type run struct {
 
 // limit derives a context that ends when the statement's time has passed.
 func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	timeout := r.querier.opts.Timeout
+	timeout, name := r.querier.opts.Timeout, "querier.timeout_secs"
+	if own := r.limits.QueryTimeout; own > 0 && (timeout == 0 || own < timeout) {
+		timeout, name = own, "limits."+limits.QueryTimeout
+	}
 	if timeout == 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadlineCause(ctx, r.began.Add(timeout), &timeoutError{
-		fault.New(fault.Deadline, "the time limit of a statement, %s, has passed (querier.timeout_secs)", timeout),
+		fault.New(fault.Deadline, "the time limit of a statement, %s, has passed (%s)", timeout, name),
 	})
 }
 
