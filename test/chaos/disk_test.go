@@ -63,6 +63,70 @@ func fullDisk(t *testing.T, dir string) {
 	c.figures(2, began)
 }
 
+// fullDiskRounds is the campaign of killRounds on a file system that fills up: each round leaves no or hardly any room, lets the rows
+// flow and kills the program, which then starts on the full disk, or once there is room again.
+func fullDiskRounds(t *testing.T, dir string, seed uint64, rounds int) {
+	t.Helper()
+	c := newCampaign(t, mstest.Start(t, mstest.Config{DataDir: filepath.Join(dir, "data"), Env: restless()}), seed)
+	c.begin()
+	began := time.Now()
+	filler := filepath.Join(dir, "filler")
+	for round := range rounds {
+		if round > 0 && round%laneRounds == 0 {
+			c.turn(round / laneRounds)
+		}
+		strike := c.killOnFullDisk(filler)
+		require.NoError(t, c.server.Start(t.Context()), "start after %s", strike)
+		c.verify()
+		t.Logf("round %d: %s", round, strike)
+	}
+	c.awaitAcknowledged()
+	c.stop()
+	require.NoError(t, c.server.Restart(t.Context()))
+	c.verifyAll()
+	c.figures(rounds, began)
+}
+
+// killOnFullDisk fills the disk, kills the program in one of several ways, makes room again and says how it was.
+func (c *campaign) killOnFullDisk(filler string) string {
+	c.rest(500)
+	fillDisk(c.T, filler)
+	free := c.random.Int64N(4 << 20) // what the program and its log find
+	if c.random.IntN(2) == 0 {
+		free = 0
+	}
+	info, err := os.Stat(filler)
+	require.NoError(c, err)
+	require.NoError(c, os.Truncate(filler, max(0, info.Size()-free)))
+	strike := fmt.Sprintf("a kill with %d bytes free", free)
+	switch c.random.IntN(4) {
+	case 0: // before it notices
+		c.rest(300)
+		c.server.Kill()
+	case 1:
+		c.awaitRefused()
+		c.rest(500)
+		c.server.Kill()
+	case 2:
+		c.rest(1500)
+		c.server.Kill()
+		strike += ", again after a start"
+		if err := c.server.StartAlive(c.Context()); err == nil {
+			c.rest(500)
+			c.server.Kill()
+		}
+	default:
+		c.awaitRefused()
+		strike += " once there was room again"
+		require.NoError(c, os.Remove(filler))
+		c.rest(500)
+		c.server.Kill()
+		return strike
+	}
+	require.NoError(c, os.Remove(filler))
+	return strike
+}
+
 // fillDisk writes a file until there is no room left.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()

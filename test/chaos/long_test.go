@@ -5,6 +5,11 @@ package chaos_test
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millstream/millstream/internal/testkit/mstest"
+	"github.com/millstream/millstream/internal/testkit/smalldisk"
 )
 
 // TestKillLong is TestKill with as many rounds as are asked for.
@@ -15,6 +20,16 @@ func TestKillLong(t *testing.T) {
 // TestServersLong is TestServers with as many rounds as are asked for.
 func TestServersLong(t *testing.T) {
 	serverRounds(t, seed(t, uint64(time.Now().UnixNano())), number(t, "MILLSTREAM_CHAOS_ROUNDS", 60))
+}
+
+// TestFullDiskLong is TestKillLong on a disk that is full again and again.
+func TestFullDiskLong(t *testing.T) {
+	program, err := mstest.Program()
+	require.NoError(t, err)
+	smalldisk.Run(t, "512m", func(t *testing.T, dir string) {
+		t.Helper()
+		fullDiskRounds(t, dir, seed(t, uint64(time.Now().UnixNano())), number(t, "MILLSTREAM_CHAOS_ROUNDS", 200))
+	}, mstest.EnvProgram+"="+program)
 }
 
 // TestDamagedLogLong is TestDamagedLog with all damages and every cut of up to 40 bytes.
