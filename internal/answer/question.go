@@ -8,17 +8,28 @@ import (
 	"github.com/millstream/millstream/internal/tenant"
 )
 
-// Question is one statement of one org, as a front has read and checked it.
+// Question is one statement of one org or of several, as a front has read and checked it.
 type Question struct {
-	Org       tenant.ID
-	Database  string // that unqualified names mean
-	Language  string // empty is SQL; promapi.Language
+	Org       tenant.ID   // the one that is asked, the first of Orgs
+	Orgs      []tenant.ID // when several are asked: all of them, sorted; else empty
+	Actor     string      // who asks, for logs and for sharing an org's queries fairly; empty = nobody is known
+	Database  string      // that unqualified names mean
+	Language  string      // empty is SQL; promapi.Language
 	Statement string
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
 	Step       string // of PromQL: the distance of evaluations in seconds or as a duration; empty = one evaluation
 	Limit      int    // most rows of the answer, 0 = none
+	Change     bool   // allows statements that change something: CREATE, ALTER
 	Admin      bool   // allows statements that destroy (decisions E7)
+}
+
+// Members returns every org that is asked. The caller must not change the list.
+func (q *Question) Members() []tenant.ID {
+	if len(q.Orgs) > 0 {
+		return q.Orgs
+	}
+	return []tenant.ID{q.Org}
 }
 
 // Result is a running statement. It is used by one goroutine. Close ends it and is called exactly once.

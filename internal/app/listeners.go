@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/httpapi"
-	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/otlpgrpc"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/rpc"
@@ -93,9 +93,9 @@ func (l *listeners) peerAddress() string {
 
 // start makes what answers on the ports. Requests are served from now on; most get 503 until the log is replayed.
 func (l *listeners) start(context.Context) error {
-	auth := ingress.NewAuthenticator(ingress.Mode(l.config.Auth.Mode))
+	who := auth.New(auth.Mode(l.config.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: auth, Status: l.node, Cluster: operators{l.node}, Version: version,
+		Auth: who, Status: l.node, Cluster: operators{l.node}, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	if l.hasAPI() || l.has(config.IntakeRole) {
@@ -116,7 +116,7 @@ func (l *listeners) start(context.Context) error {
 		case s.name == portOTLPGRPC:
 			otlpgrpc.RegisterCompressors()
 			s.grpc = grpc.NewServer(otlpgrpc.ServerOptions()...)
-			otlpgrpc.NewService(auth, deps.Front, l.component("otlp_grpc")).Register(s.grpc)
+			otlpgrpc.NewService(who, deps.Front, l.component("otlp_grpc")).Register(s.grpc)
 		case s.peers:
 			s.grpc = rpc.NewServer(l.config.Cluster.Token.Reveal(), l.services(), l.component("rpc"))
 		}
@@ -233,7 +233,8 @@ type localQuerier struct{ *querier.Querier }
 // Ask implements answer.Answerer.
 func (q localQuerier) Ask(ctx context.Context, r answer.Question) (answer.Result, error) {
 	result, err := q.Query(ctx, querier.Request{
-		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit), Admin: r.Admin,
+		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit),
+		Change: r.Change, Admin: r.Admin,
 	})
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ var layers = []layer{
 		name: "platform",
 		packages: []string{
 			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
-			"internal/searchindex", "internal/pgtables",
+			"internal/searchindex", "internal/pgtables", "internal/auth",
 			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
 		},
 		imports: []string{"values"},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,12 +35,11 @@ func (a *api) cluster(r chi.Router) {
 	})
 }
 
-// admin admits whoever may operate the cluster: callers on this machine (decisions E8).
+// admin admits whoever may operate the cluster (decisions E8).
 func (a *api) admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil || !net.ParseIP(host).IsLoopback() {
-			writeError(w, r, fault.New(fault.Forbidden, "only callers on the node's own machine may do this"))
+		if _, err := a.Auth.Operator(r); err != nil {
+			writeError(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)

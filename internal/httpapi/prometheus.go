@@ -14,7 +14,7 @@ func (a *api) prometheus(r chi.Router) {
 		return
 	}
 	r.Mount("/prometheus", promapi.Handler(promapi.Edge{
-		Org: a.org, Ready: a.Status.Ready, Failed: noteError,
+		Who: a.reader, Ready: a.Status.Ready, Failed: noteError,
 		Database: func(r *http.Request) string { return r.Header.Get(databaseHeader) },
 	}, a.PromQL))
 }

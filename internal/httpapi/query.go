@@ -15,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
@@ -87,10 +88,22 @@ func (a *api) ask(ctx context.Context, q answer.Question) (answer.Result, error)
 	return a.Querier.Ask(ctx, q)
 }
 
+// reader authenticates a request that reads, of one org or of several.
+func (a *api) reader(r *http.Request) (auth.Principal, error) {
+	p, err := a.who(r, auth.Read)
+	if err == nil && len(p.Orgs) > 1 {
+		err = fault.New(fault.Invalid, "%s names %d orgs; one at a time is read here", auth.OrgHeader, len(p.Orgs))
+	}
+	return p, err
+}
+
 func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Format, err error) {
-	if q.Org, err = a.org(r); err != nil {
+	p, err := a.reader(r)
+	if err != nil {
 		return q, format, err
 	}
+	q.Org, q.Actor = p.Org(), p.Actor
+	q.Change, q.Admin = p.Rights.Has(auth.Write), p.Rights.Has(auth.Admin)
 	if format, err = answer.ParseAccept(r.Header.Get("Accept")); err != nil {
 		return q, format, err
 	}
@@ -244,7 +257,7 @@ func (b *queryBody) fill(q *answer.Question) error {
 	if b.Limit < 0 {
 		return fault.New(fault.Invalid, "limit is negative")
 	}
-	q.Statement, q.Limit, q.Database, q.Admin = b.Statement, b.Limit, b.Database, true
+	q.Statement, q.Limit, q.Database = b.Statement, b.Limit, b.Database
 	if q.Database == "" {
 		q.Database = signal.DefaultDatabase
 	}

@@ -3,15 +3,16 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/promapi"
-	"github.com/millstream/millstream/internal/tenant"
 )
 
 // Status tells how the node is.
@@ -24,7 +25,7 @@ type Status interface {
 
 // Deps are the collaborators of the edge.
 type Deps struct {
-	Auth       *ingress.Authenticator
+	Auth       *auth.Authenticator
 	Front      *ingress.Front
 	Querier    answer.Answerer
 	PromQL     promapi.Answerer // nil: there is no Prometheus API
@@ -89,13 +90,13 @@ func (a *api) intake(r chi.Router) {
 	a.elastic(r)
 }
 
-// org authenticates a request.
-func (a *api) org(r *http.Request) (tenant.ID, error) {
-	id, err := a.Auth.HTTP(r.Header)
+// who authenticates a request that needs a right.
+func (a *api) who(r *http.Request, need auth.Right) (auth.Principal, error) {
+	p, err := a.Auth.HTTP(r.Header, need)
 	if err == nil {
-		noteOrg(r.Context(), string(id))
+		noteOrg(r.Context(), strings.Join(auth.Grant{Orgs: p.Orgs}.Names(), "|"))
 	}
-	return id, err
+	return p, err
 }
 
 // Headers that choose where rows go.
@@ -107,11 +108,11 @@ const (
 
 // target reads org, database and stream of a write request; the stream is empty when the header is.
 func (a *api) target(r *http.Request) (ingress.Target, error) {
-	org, err := a.org(r)
+	p, err := a.who(r, auth.Write)
 	if err != nil {
 		return ingress.Target{}, err
 	}
-	t := ingress.Target{Org: org, Database: r.URL.Query().Get("database"), Stream: r.Header.Get(streamHeader)}
+	t := ingress.Target{Org: p.Org(), Database: r.URL.Query().Get("database"), Stream: r.Header.Get(streamHeader)}
 	if t.Database == "" {
 		t.Database = r.Header.Get(databaseHeader)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -129,30 +128,6 @@ func TestReadAll(t *testing.T) {
 	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 	_, err = f.ReadAll(io.MultiReader(strings.NewReader("x"), iotest.ErrReader(io.ErrUnexpectedEOF)), "")
 	require.True(t, fault.Is(err, fault.Invalid), "a body that was cut short is no body: %v", err)
-}
-
-func TestAuthenticator(t *testing.T) {
-	t.Parallel()
-	ask := func(mode ingress.Mode, values ...string) string {
-		h := http.Header{}
-		for _, v := range values {
-			h.Add(ingress.OrgHeader, v)
-		}
-		id, err := ingress.NewAuthenticator(mode).HTTP(h)
-		if err != nil {
-			return fault.KindOf(err).String()
-		}
-		return string(id)
-	}
-	require.Equal(t, "default", ask(ingress.ModeOpen))
-	require.Equal(t, "t1", ask(ingress.ModeOpen, "t1"))
-	require.Equal(t, "unauthenticated", ask(ingress.ModeHeader))
-	require.Equal(t, "unauthenticated", ask(ingress.ModeHeader, ""))
-	require.Equal(t, "t1", ask(ingress.ModeHeader, "t1"))
-	for _, bad := range []string{"..", ".", "../t2", "t1/../t2", "t1|t2", "a|", "t1:k=v", "%2e%2e", "t\x00", strings.Repeat("a", 151)} {
-		require.Equal(t, "invalid", ask(ingress.ModeHeader, bad), bad)
-	}
-	require.Equal(t, "invalid", ask(ingress.ModeHeader, "t1", "t2"))
 }
 
 // writer counts rows and fails from the nth batch on.

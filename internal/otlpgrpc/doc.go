@@ -5,6 +5,6 @@
 // a process. Errors become statuses here, with a RetryInfo where the same request may pass later; a request of which a part was
 // refused is a success with partial_success.
 //
-// The package starts no goroutine. It must not import roles; the edges it may import are ingress for who is asking and where rows
-// go.
+// The package starts no goroutine. It must not import roles; of the edges it imports ingress alone,
+// for where rows go; auth says who is asking.
 package otlpgrpc

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/signal"
@@ -29,9 +30,9 @@ const (
 	databaseKey    = "x-millstream-database"
 )
 
-// authenticator finds out which org a call is for.
+// authenticator finds out who sent a call: auth.Authenticator.
 type authenticator interface {
-	GRPC(md metadata.MD) (tenant.ID, error)
+	GRPC(md metadata.MD, need auth.Right) (auth.Principal, error)
 }
 
 // front stores the records of an export request: ingress.Front. It keeps body only until it returns.
@@ -118,10 +119,11 @@ func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (or
 		}
 	}()
 	md, _ := metadata.FromIncomingContext(ctx)
-	org, err = s.auth.GRPC(md)
+	who, err := s.auth.GRPC(md, auth.Write)
 	if err != nil {
-		return org, res, err
+		return "", res, err
 	}
+	org = who.Org()
 	target := ingress.Target{Org: org, Database: first(md, databaseKey), Signal: sig, Stream: first(md, streamKey, streamKeyAlias)}
 	res, err = s.front.OTLP(ctx, target, body, otlp.Protobuf)
 	return org, res, err

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/otlpgrpc"
@@ -73,13 +74,13 @@ func (r *recorder) OTLP(_ context.Context, t ingress.Target, body []byte, enc ot
 }
 
 // dial serves front and returns a connection to it.
-func dial(t *testing.T, front *recorder, mode ingress.Mode, opts ...grpc.DialOption) *grpc.ClientConn {
+func dial(t *testing.T, front *recorder, mode auth.Mode, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := grpc.NewServer(otlpgrpc.ServerOptions()...)
-	otlpgrpc.NewService(ingress.NewAuthenticator(mode), front, nil).Register(server)
+	otlpgrpc.NewService(auth.New(mode), front, nil).Register(server)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	conn, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
@@ -111,7 +112,7 @@ func TestAllSignalsAndCompressors(t *testing.T) {
 			if name != "" {
 				opts = append(opts, grpc.WithDefaultCallOptions(grpc.UseCompressor(name)))
 			}
-			conn := dial(t, front, ingress.ModeOpen, opts...)
+			conn := dial(t, front, auth.ModeOpen, opts...)
 			for range 3 { // decoders are used again
 				resp, err := plogotlp.NewGRPCClient(conn).Export(t.Context(), logs(50))
 				require.NoError(t, err)
@@ -133,7 +134,7 @@ func TestAllSignalsAndCompressors(t *testing.T) {
 func TestMetadataChoosesTheTarget(t *testing.T) {
 	t.Parallel()
 	front := &recorder{}
-	conn := dial(t, front, ingress.ModeHeader)
+	conn := dial(t, front, auth.ModeHeader)
 	export := func(kv ...string) error {
 		_, err := plogotlp.NewGRPCClient(conn).Export(metadata.AppendToOutgoingContext(t.Context(), kv...), logs(1))
 		return err
@@ -166,7 +167,7 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, &recorder{err: c.err}, ingress.ModeOpen)
+			conn := dial(t, &recorder{err: c.err}, auth.ModeOpen)
 			_, err := plogotlp.NewGRPCClient(conn).Export(t.Context(), logs(1))
 			st := status.Convert(err)
 			require.Equal(t, c.code, st.Code())
@@ -192,7 +193,7 @@ func (raw) Unmarshal([]byte, any) error { return nil }
 
 func TestBodiesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, &recorder{}, ingress.ModeOpen, grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	conn := dial(t, &recorder{}, auth.ModeOpen, grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 	export := func(body []byte) error {
 		return conn.Invoke(t.Context(), "/opentelemetry.proto.collector.logs.v1.LogsService/Export", body, nil)
 	}

@@ -22,10 +22,20 @@ import (
 
 // Question is one call of the API.
 type Question struct {
-	Org      tenant.ID
-	Database string     // never empty
-	Path     string     // below /api/v1, without a leading slash: "query", "label/job/values"
-	Form     url.Values // parameters of the URL and the form together
+	Org      tenant.ID   // the one that is asked, the first of Orgs
+	Orgs     []tenant.ID // when several are asked: all of them, sorted; else empty
+	Actor    string      // who asks; empty = nobody is known
+	Database string      // never empty
+	Path     string      // below /api/v1, without a leading slash: "query", "label/job/values"
+	Form     url.Values  // parameters of the URL and the form together
+}
+
+// Members returns every org that is asked. The caller must not change the list.
+func (q *Question) Members() []tenant.ID {
+	if len(q.Orgs) > 0 {
+		return q.Orgs
+	}
+	return []tenant.ID{q.Org}
 }
 
 // Answer is what a client gets.

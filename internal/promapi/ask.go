@@ -30,7 +30,7 @@ func Ask(ctx context.Context, a Answerer, q answer.Question) (answer.Result, err
 		return nil, fault.New(fault.Unavailable, "PromQL is not answered by this node")
 	}
 	began := time.Now()
-	ask := Question{Org: q.Org, Database: q.Database, Path: "query", Form: url.Values{"query": {q.Statement}}}
+	ask := Question{Org: q.Org, Orgs: q.Orgs, Actor: q.Actor, Database: q.Database, Path: "query", Form: url.Values{"query": {q.Statement}}}
 	if q.Limit > 0 {
 		ask.Form.Set("limit", strconv.Itoa(q.Limit))
 	}

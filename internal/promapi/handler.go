@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
-	"github.com/millstream/millstream/internal/tenant"
 )
 
 // maxFormBytes bounds the form of a request.
@@ -18,8 +18,8 @@ const maxFormBytes = 4 << 20
 
 // Edge is what the handler needs of the server that it is mounted in.
 type Edge struct {
-	// Org authenticates a request.
-	Org func(*http.Request) (tenant.ID, error)
+	// Who authenticates a request that reads.
+	Who func(*http.Request) (auth.Principal, error)
 	// Database returns the database that a request names, which its parameters may overrule; nil or empty = the default one.
 	Database func(*http.Request) string
 	// Ready returns nil when the node takes traffic.
@@ -63,9 +63,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 
 // question reads a request.
 func (h *handler) question(w http.ResponseWriter, r *http.Request) (q Question, err error) {
-	if q.Org, err = h.edge.Org(r); err != nil {
+	p, err := h.edge.Who(r)
+	if err != nil {
 		return q, err
 	}
+	q.Org, q.Actor = p.Org(), p.Actor
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		return q, &apiError{kind: badData, err: fault.Wrap(fault.Invalid, err, "error parsing form values: %s", err)}

@@ -17,6 +17,9 @@ import (
 
 // command answers a statement about databases and streams.
 func (r *run) command(ctx context.Context, s sqlplan.Statement) (rows, error) {
+	if err := r.permit(s); err != nil {
+		return nil, err
+	}
 	switch s := s.(type) {
 	case *sqlplan.ShowStreams:
 		return r.showStreams(ctx, s)
@@ -37,6 +40,21 @@ func (r *run) command(ctx context.Context, s sqlplan.Statement) (rows, error) {
 	default:
 		return nil, fault.New(fault.Internal, "no answer to a statement of type %T", s)
 	}
+}
+
+// permit refuses statements beyond the rights of the request.
+func (r *run) permit(s sqlplan.Statement) error {
+	switch s.(type) {
+	case *sqlplan.CreateDatabase, *sqlplan.AlterDatabase, *sqlplan.AlterStream:
+		if !r.request.Change && !r.request.Admin {
+			return fault.New(fault.Forbidden, "CREATE and ALTER need a token with the right write or admin")
+		}
+	case *sqlplan.DropDatabase:
+		if !r.request.Admin {
+			return fault.New(fault.Forbidden, "DROP DATABASE needs an admin token")
+		}
+	}
+	return nil
 }
 
 // showStreams answers with database, signal and stream, sorted.
@@ -213,9 +231,6 @@ func (r *run) alterStream(ctx context.Context, s *sqlplan.AlterStream) (rows, er
 }
 
 func (r *run) dropDatabase(ctx context.Context, s *sqlplan.DropDatabase) (rows, error) {
-	if !r.request.Admin {
-		return nil, fault.New(fault.Forbidden, "DROP DATABASE needs an admin token")
-	}
 	err := r.querier.deps.Catalog.DropDatabase(ctx, r.request.Org, s.Database)
 	switch {
 	case errors.Is(err, catalog.ErrNoDatabase) && s.IfExists:

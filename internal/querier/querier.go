@@ -19,8 +19,9 @@ type Request struct {
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
 	Limit      int64 // most rows of the answer; 0 = all
-	// Admin allows DROP DATABASE (decisions E7).
-	Admin bool
+	// Change allows CREATE and ALTER, Admin allows DROP DATABASE (decisions E7).
+	Change bool
+	Admin  bool
 }
 
 // Querier answers statements.

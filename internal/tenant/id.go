@@ -1,6 +1,9 @@
 package tenant
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/millstream/millstream/internal/fault"
 )
 
@@ -12,6 +15,9 @@ const Default ID = "default"
 
 // MaxIDBytes is the longest id.
 const MaxIDBytes = 150
+
+// MaxIDs is the most orgs that one request may name.
+const MaxIDs = 100
 
 // ErrNoOrg is the answer to a request that names no org where one is needed. Its text is Loki's.
 var ErrNoOrg = fault.New(fault.Unauthenticated, "no org id")
@@ -33,6 +39,30 @@ func ParseID(s string) (ID, error) {
 		return "", fault.New(fault.Invalid, "org id: %q is not allowed", s)
 	}
 	return ID(s), nil
+}
+
+// ParseIDs reads ids with | between them, as a reader of several orgs sends them. They come sorted and without repetitions. An empty s is
+// ErrNoOrg, an empty element is refused.
+func ParseIDs(s string) ([]ID, error) {
+	if s == "" {
+		return nil, ErrNoOrg
+	}
+	if n := strings.Count(s, "|") + 1; n > MaxIDs {
+		return nil, fault.New(fault.Invalid, "org id: %d are listed, more than %d", n, MaxIDs)
+	}
+	var ids []ID
+	for part := range strings.SplitSeq(s, "|") {
+		if part == "" {
+			return nil, fault.New(fault.Invalid, "org id: an element of the list is empty")
+		}
+		id, err := ParseID(part)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
 }
 
 func validByte(c byte) bool {

@@ -27,3 +27,20 @@ func TestParseID(t *testing.T) {
 	require.ErrorIs(t, err, tenant.ErrNoOrg)
 	require.Equal(t, "no org id", fault.Message(err))
 }
+
+func TestParseIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]tenant.ID{
+		"a": {"a"}, "b|a": {"a", "b"}, "a|a": {"a"}, "b|a|b|*": {"*", "a", "b"},
+	} {
+		ids, err := tenant.ParseIDs(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, ids, text)
+	}
+	for _, bad := range []string{"a|", "|a", "|", "a||b", "a|..", "a|b/c", "a:k=v|b", strings.Repeat("a|", tenant.MaxIDs) + "a"} {
+		_, err := tenant.ParseIDs(bad)
+		require.True(t, fault.Is(err, fault.Invalid), bad)
+	}
+	_, err := tenant.ParseIDs("")
+	require.ErrorIs(t, err, tenant.ErrNoOrg)
+}

@@ -238,7 +238,7 @@ func TestCommands(t *testing.T) {
 	}
 	require.Equal(t, []string{"1"}, s.ask("acme", "CREATE DATABASE d WITH ('ingest_rows_rate_limit'='0100')").rows)
 	require.Equal(t, []string{"0"}, s.ask("acme", "CREATE DATABASE IF NOT EXISTS d").rows)
-	_, err := s.try(t.Context(), querier.Request{Org: "acme", Statement: "CREATE DATABASE d"})
+	_, err := s.try(t.Context(), querier.Request{Org: "acme", Statement: "CREATE DATABASE d", Change: true})
 	require.True(t, fault.Is(err, fault.Conflict), err)
 	show := s.ask("acme", "SHOW CREATE DATABASE d")
 	require.Equal(t, []string{"Database", "Create Database"}, show.columns)
@@ -246,7 +246,7 @@ func TestCommands(t *testing.T) {
 	require.Equal(t, []string{"0"}, s.ask("acme", "ALTER DATABASE d UNSET 'ingest_rows_rate_limit'").rows)
 	require.Equal(t, []string{"d|CREATE DATABASE IF NOT EXISTS d"}, s.ask("acme", "SHOW CREATE DATABASE d").rows)
 	require.Equal(t, []string{"d", "public"}, s.ask("acme", "SHOW DATABASES").rows)
-	_, err = s.try(t.Context(), querier.Request{Org: "acme", Statement: "ALTER DATABASE x SET 'retention'='1d'"})
+	_, err = s.try(t.Context(), querier.Request{Org: "acme", Statement: "ALTER DATABASE x SET 'retention'='1d'", Change: true})
 	require.True(t, fault.Is(err, fault.NotFound), err)
 	_, err = s.try(t.Context(), querier.Request{Org: "acme", Statement: "DROP DATABASE d"})
 	require.True(t, fault.Is(err, fault.Forbidden), err)

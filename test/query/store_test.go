@@ -367,7 +367,7 @@ func (s *store) try(ctx context.Context, req querier.Request) (answer, error) {
 // ask runs a statement that must succeed.
 func (s *store) ask(org tenant.ID, statement string) answer {
 	s.t.Helper()
-	a, err := s.try(s.t.Context(), querier.Request{Org: org, Statement: statement})
+	a, err := s.try(s.t.Context(), querier.Request{Org: org, Statement: statement, Change: true})
 	require.NoError(s.t, err, statement)
 	return a
 }
