@@ -18,7 +18,7 @@ GOTEST = go test -p 2 -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)') $(ARGS
 
 .PHONY: help
 help: ## list the verbs
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
 
 .PHONY: setup
 setup: ## install what building and testing need (Debian packages; root or sudo)
@@ -45,6 +45,10 @@ test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL
 .PHONY: test-long
 test-long: setup ## run the tests with millions of rows and gigabytes of log (half an hour, 30 GB of disk below TMPDIR)
 	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query ./internal/compactor
+
+.PHONY: test-prometheus
+test-prometheus: setup .tools/prometheus .tools/promtool ## compare with a real Prometheus and promtool (builds them, minutes; then a quarter of an hour)
+	go test -tags peers -timeout 60m -count 1 $(if $(RUN),-run '$(RUN)') $(ARGS) ./test/clients/prometheus
 
 .PHONY: test-race
 test-race: setup .tools/services .tools/versitygw ## run all tests under the race detector
@@ -95,9 +99,14 @@ test-split: setup build .tools/services .tools/versitygw ## run the end-to-end s
 clean: ## remove what make built (not ./data)
 	rm -rf bin .tools .cache
 
-# Tools. The first and last have a module of their own, so that what they need stays out of go.mod.
+# Tools. Servers and the linter have modules of their own, so that what they need stays out of go.mod.
 .tools/versitygw: test/s3server/go.mod test/s3server/go.sum
 	cd test/s3server && go build -o ../../$@ github.com/versity/versitygw/cmd/versitygw
+	@touch $@
+
+# Service discovery, which the tests do not use, is half of what Prometheus links.
+.tools/prometheus .tools/promtool: .tools/%: test/promserver/go.mod test/promserver/go.sum
+	cd test/promserver && go build -tags netgo,remove_all_sd -o ../../$@ github.com/prometheus/prometheus/cmd/$*
 	@touch $@
 
 .tools/services: $(wildcard test/services/*.go internal/testkit/pgtest/*.go internal/testkit/proctest/*.go)
