@@ -103,7 +103,9 @@ func (n *node) startEngine(context.Context) error {
 	}
 	c := n.config
 	var err error
-	n.files, err = filecache.New(filecache.Options{Dir: c.Cache.Dir, MaxBytes: c.Cache.MaxSize}, n.objects, n.metrics)
+	n.files, err = filecache.New(filecache.Options{
+		Dir: c.Cache.Dir, MaxBytes: c.Cache.MaxSize, MinFree: c.Cache.MinFree, Space: wal.OS{}.Space,
+	}, n.objects, n.metrics)
 	if err != nil || !n.has(config.QueryRole) {
 		return err
 	}

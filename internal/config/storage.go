@@ -75,9 +75,12 @@ func (w *WAL) declare(d *declarer) {
 type Cache struct {
 	Dir     string // absolute
 	MaxSize int64  // bytes
+	MinFree int64  // bytes
 }
 
 func (c *Cache) declare(d *declarer) {
 	d.text(&c.Dir, "dir", "", "Folder of the copies. Empty: cache in node.data_dir.")
 	d.size(&c.MaxSize, "max_size", 10*gib, "Most bytes of copies. A query that needs more at once is refused.")
+	d.size(&c.MinFree, "min_free", gib,
+		"Bytes that copies leave free on their disk: old ones make room; a query that still needs more gets 503. 0: not looked at.")
 }

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -31,11 +33,22 @@ type remote struct {
 	objects map[string][]byte
 	gets    atomic.Int64
 	gate    chan struct{}
+	keys    []string // asked for, in order
+}
+
+// asked returns the keys that were asked for.
+func (r *remote) asked() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.keys)
 }
 
 func (r *remote) LocalPath(string) (string, bool) { return "", false }
 
 func (r *remote) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	r.mu.Lock()
+	r.keys = append(r.keys, key)
+	r.mu.Unlock()
 	r.gets.Add(1)
 	if r.gate != nil {
 		select {
@@ -248,4 +261,65 @@ func TestManyPlans(t *testing.T) {
 	}
 	require.NoError(t, g.Wait())
 	require.LessOrEqual(t, stored(t, dir), int64(60))
+}
+
+// TestPlanIsFetchedInParts counts how many objects of one plan are under way at a time, and which come first.
+func TestPlanIsFetchedInParts(t *testing.T) {
+	t.Parallel()
+	r := &remote{objects: map[string][]byte{}, gate: make(chan struct{})}
+	c, err := filecache.New(filecache.Options{Dir: t.TempDir(), MaxBytes: 1000, Fetches: 3}, r, nil)
+	require.NoError(t, err)
+	var plan []catalog.Segment
+	for id := range catalog.SegmentID(10) {
+		plan = append(plan, r.put(t, "acme", id+1, 10))
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, release, err := c.Pin(t.Context(), plan)
+		if err == nil {
+			release()
+		}
+		done <- err
+	}()
+	require.Eventually(t, func() bool { return r.gets.Load() == 3 }, 10*time.Second, time.Millisecond)
+	require.Never(t, func() bool { return r.gets.Load() > 3 }, 50*time.Millisecond, time.Millisecond)
+	require.ElementsMatch(t, []string{plan[0].Key, plan[1].Key, plan[2].Key}, r.asked(), "the first of the plan come first")
+	close(r.gate)
+	require.NoError(t, <-done)
+	require.EqualValues(t, 10, r.gets.Load())
+}
+
+// TestRoomOnTheDisk lets the cache hold less than its bound when the file system has no more.
+func TestRoomOnTheDisk(t *testing.T) {
+	t.Parallel()
+	r := &remote{objects: map[string][]byte{}}
+	dir := t.TempDir()
+	const disk = 100
+	space := func(string) (total, free int64, err error) { return disk, disk - stored(t, dir), nil }
+	c, err := filecache.New(filecache.Options{Dir: dir, MaxBytes: 1000, MinFree: 40, Space: space}, r, nil)
+	require.NoError(t, err)
+	a, b, big := r.put(t, "acme", 1, 30), r.put(t, "acme", 2, 40), r.put(t, "acme", 3, 70)
+
+	_, release, err := c.Pin(t.Context(), []catalog.Segment{a})
+	require.NoError(t, err)
+	waiting := make(chan error, 1)
+	go func() { // a is in the way, and pinned
+		_, release, err := c.Pin(t.Context(), []catalog.Segment{b})
+		if err == nil {
+			release()
+		}
+		waiting <- err
+	}()
+	require.Never(t, func() bool { return len(waiting) > 0 }, 50*time.Millisecond, time.Millisecond)
+	release()
+	require.NoError(t, <-waiting, "a made room")
+	require.EqualValues(t, 40, stored(t, dir))
+
+	_, _, err = c.Pin(t.Context(), []catalog.Segment{big})
+	require.True(t, fault.Is(err, fault.Unavailable), err)
+	require.ErrorContains(t, err, "cache.min_free")
+	_, release, err = c.Pin(t.Context(), []catalog.Segment{b})
+	require.NoError(t, err, "what is there is not fetched again")
+	release()
+	require.EqualValues(t, 2, r.gets.Load())
 }

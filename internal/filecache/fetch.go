@@ -57,6 +57,10 @@ func (c *Cache) fetch(ctx context.Context, f *file, s catalog.Segment) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.whole = err == nil
+	if f.whole && !f.there {
+		f.there = true
+		c.mu.await -= f.bytes
+	}
 	close(f.busy)
 	f.busy = nil
 	if err != nil {
@@ -161,7 +165,7 @@ func (c *Cache) adopt() error {
 		}
 		key = filepath.ToSlash(key)
 		org, _, _ := strings.Cut(key, "/")
-		all = append(all, found{&file{key: key, org: tenant.ID(org), path: path, bytes: info.Size()}, info.ModTime().UnixNano()})
+		all = append(all, found{&file{key: key, org: tenant.ID(org), path: path, bytes: info.Size(), there: true}, info.ModTime().UnixNano()})
 		return nil
 	})
 	if err != nil {
