@@ -11,7 +11,7 @@ import (
 )
 
 // dropNotifier makes all writers ask the catalog again after a database was dropped, so that none of them writes to the dropped one
-// when another of its name is made.
+// when another of its name is made. Options that were changed through this process count here before the statement is answered.
 type dropNotifier struct {
 	catalog.Catalog
 	node *node
@@ -28,7 +28,22 @@ func (d dropNotifier) DropDatabase(ctx context.Context, org tenant.ID, name stri
 		d.node.ingest.ForgetDatabase(org, name)
 	}
 	d.node.tellDropped(ctx, org, name)
+	d.node.rowLimits.reload(ctx)
 	return err
+}
+
+// CreateDatabase implements catalog.Names.
+func (d dropNotifier) CreateDatabase(ctx context.Context, org tenant.ID, name string, options map[string]string) (catalog.Database, error) {
+	created, err := d.Catalog.CreateDatabase(ctx, org, name, options)
+	d.node.rowLimits.reload(ctx)
+	return created, err
+}
+
+// AlterDatabase implements catalog.Names.
+func (d dropNotifier) AlterDatabase(ctx context.Context, org tenant.ID, name string, options map[string]*string) (catalog.Database, error) {
+	altered, err := d.Catalog.AlterDatabase(ctx, org, name, options)
+	d.node.rowLimits.reload(ctx)
+	return altered, err
 }
 
 // tellDropped tells the other intake nodes.

@@ -66,7 +66,7 @@ func (l *listeners) open(ctx context.Context) error {
 	}{
 		{portHTTP, c.HTTP, true},
 		{portOTLPHTTP, c.OTLPHTTP, l.hasAPI()},
-		{portOTLPGRPC, c.OTLPGRPC, l.hasAPI() || l.has(config.IntakeRole)},
+		{portOTLPGRPC, c.OTLPGRPC, l.takesWrites()},
 		{portPeers, c.GRPC, l.offersPeers()},
 	} {
 		if !p.on {
@@ -98,7 +98,7 @@ func (l *listeners) start(context.Context) error {
 		Auth: who, Status: l.node, Cluster: operators{l.node}, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
-	if l.hasAPI() || l.has(config.IntakeRole) {
+	if l.takesWrites() {
 		deps.Front = l.front()
 	}
 	if l.hasAPI() {

@@ -39,16 +39,17 @@ import (
 type node struct {
 	*platform
 	identity
-	ingest  *ingest.Ingest   // intake
-	pool    *duck.Pool       // querier
-	files   *filecache.Cache // querier, compactor
-	querier *querier.Querier // querier
-	fresh   querier.Buffers  // querier
-	promql  *promapi.API     // querier
-	router  *router.Router   // router
-	serving atomic.Bool      // false once a stop or a drain was asked for
-	closing atomic.Bool      // true once other nodes are refused
-	asked   asked            // statements of other nodes
+	ingest    *ingest.Ingest   // intake
+	pool      *duck.Pool       // querier
+	files     *filecache.Cache // querier, compactor
+	querier   *querier.Querier // querier
+	fresh     querier.Buffers  // querier
+	promql    *promapi.API     // querier
+	router    *router.Router   // router
+	rowLimits rowLimits        // whoever takes client writes
+	serving   atomic.Bool      // false once a stop or a drain was asked for
+	closing   atomic.Bool      // true once other nodes are refused
+	asked     asked            // statements of other nodes
 }
 
 func newNode(c *config.Config, logger *slog.Logger) *node {
@@ -65,6 +66,9 @@ func (n *node) has(r config.Role) bool { return n.config.Node.Has(r) }
 // hasAPI reports whether the process answers clients with the full API.
 func (n *node) hasAPI() bool { return n.has(config.Router) }
 
+// takesWrites reports whether clients write to the process: over the full API, or to an intake node over OTLP/gRPC.
+func (n *node) takesWrites() bool { return n.hasAPI() || n.has(config.IntakeRole) }
+
 // addStages puts the parts in the order in which they start.
 func (n *node) addStages(g *lifecycle.Group) {
 	l := &listeners{node: n}
@@ -72,6 +76,9 @@ func (n *node) addStages(g *lifecycle.Group) {
 	g.Add(lifecycle.Stage{Name: "sockets", Start: l.open, Stop: l.close})
 	g.Add(lifecycle.Stage{Name: "identity", Start: n.draw(l.peerAddress), Stop: n.giveBack})
 	g.Add(lifecycle.Stage{Name: "engine", Start: n.startEngine, Stop: n.stopEngine})
+	if n.takesWrites() {
+		g.Add(lifecycle.Stage{Name: "row limits", Start: n.startRowLimits, Run: n.runRowLimits})
+	}
 	g.Add(lifecycle.Stage{Name: "listeners", Start: l.start, Run: l.run})
 	g.Add(lifecycle.Stage{Name: "membership", Start: n.claim, Run: n.member, Stop: n.leave})
 	if n.has(config.IntakeRole) {
@@ -196,7 +203,9 @@ func (n *node) front() *ingress.Front {
 	if n.router != nil {
 		writer = n.router
 	}
-	return ingress.NewFront(writer, ingress.Limits{MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For}, clock.System{}, n.metrics)
+	return ingress.NewFront(writer, ingress.Limits{
+		MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For, Rows: n.rowLimits.rows, Options: n.rowLimits.of,
+	}, clock.System{}, n.metrics)
 }
 
 // answerer returns what answers client statements.

@@ -54,6 +54,8 @@ type Names interface {
 	// Databases lists the databases of an org by name, the default one included. Before anything is stored in the default database
 	// its ID is 0 and its Created zero.
 	Databases(ctx context.Context, org tenant.ID) ([]Database, error)
+	// DatabasesWithOptions lists the databases of every org that have at least one option, sorted by org and name.
+	DatabasesWithOptions(ctx context.Context) ([]Database, error)
 
 	// EnsureStreams returns the streams of one org and database in the order asked, making those that do not exist (and their
 	// datasets). ErrNoDatabase when the database does not exist, Invalid when the streams are of several.

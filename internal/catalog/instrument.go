@@ -106,6 +106,10 @@ func (m *instrumented) Databases(ctx context.Context, org tenant.ID) ([]Database
 	return observeValue(m, "databases", func() ([]Database, error) { return m.next.Databases(ctx, org) })
 }
 
+func (m *instrumented) DatabasesWithOptions(ctx context.Context) ([]Database, error) {
+	return observeValue(m, "databases_with_options", func() ([]Database, error) { return m.next.DatabasesWithOptions(ctx) })
+}
+
 func (m *instrumented) EnsureStreams(ctx context.Context, streams []signal.Stream) ([]Stream, error) {
 	return observeValue(m, "ensure_streams", func() ([]Stream, error) { return m.next.EnsureStreams(ctx, streams) })
 }

@@ -72,7 +72,7 @@ type elasticCause struct {
 // elasticError answers a request that failed as a whole in Elasticsearch's form.
 func elasticError(w http.ResponseWriter, r *http.Request, err error) {
 	status := errorStatus(w, r, err)
-	cause := elasticCause{Type: fault.StatusOf(err).Code + "_exception", Reason: fault.Message(err)}
+	cause := elasticCause{Type: elasticType(err), Reason: fault.Message(err)}
 	elasticHeader(w)
 	writeJSON(w, status, map[string]any{
 		"error": struct {
@@ -82,4 +82,12 @@ func elasticError(w http.ResponseWriter, r *http.Request, err error) {
 		}{cause, []elasticCause{cause}, requestID(r.Context())},
 		"status": status,
 	})
+}
+
+// elasticType is the type of a request's failure. Shippers know the one of an overload.
+func elasticType(err error) string {
+	if fault.Is(err, fault.Limited) {
+		return esbulk.TypeOverload
+	}
+	return fault.StatusOf(err).Code + "_exception"
 }

@@ -57,5 +57,5 @@ func (a *api) jsonFailed(w http.ResponseWriter, r *http.Request, result wire.Res
 		errorBody
 		Accepted int `json:"accepted"`
 		Settled  int `json:"settled"`
-	}{errorBody{Problem: problem(r, err)}, result.Accepted, result.Settled})
+	}{bodyOf(r, err), result.Accepted, result.Settled})
 }

@@ -38,7 +38,7 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	contentType := r.Header.Get("Content-Type")
 	result, err := a.Front.RemoteWrite(r.Context(), t, contentType, r.Header.Get("Content-Encoding"), r.Body)
-	if version, _ := ingress.RemoteWriteVersion(contentType); version == promwrite.V2 && (err == nil || fault.Is(err, fault.Invalid)) {
+	if version, _ := ingress.RemoteWriteVersion(contentType); version == promwrite.V2 && tellsWritten(err) {
 		w.Header().Set(samplesWritten, strconv.Itoa(result.Samples))
 		w.Header().Set(histogramsWritten, strconv.Itoa(result.Histograms))
 		w.Header().Set(exemplarsWritten, strconv.Itoa(result.Exemplars))
@@ -47,8 +47,14 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.Invalid, "%s", result.Summary())
 	}
 	if err != nil {
-		writeText(w, r, err)
+		errorStatus(w, r, err)
+		http.Error(w, fault.Message(err), a.Front.RemoteWriteStatus(t, err))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// tellsWritten reports whether it is certain how much of a request is stored: all that is good, or nothing at all above a rate.
+func tellsWritten(err error) bool {
+	return err == nil || fault.Is(err, fault.Invalid) || fault.Is(err, fault.Limited)
 }

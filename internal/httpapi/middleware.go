@@ -23,16 +23,17 @@ type contextKey struct{}
 
 // exchange is what the layers of one request tell each other.
 type exchange struct {
-	id  string
-	org atomic.Value // string
-	err atomic.Value // error
+	id      string
+	started time.Time
+	org     atomic.Value // string
+	err     atomic.Value // error
 }
 
 func exchangeOf(ctx context.Context) *exchange {
 	if e, ok := ctx.Value(contextKey{}).(*exchange); ok {
 		return e
 	}
-	return &exchange{}
+	return &exchange{started: time.Now()}
 }
 
 func requestID(ctx context.Context) string { return exchangeOf(ctx).id }
@@ -75,21 +76,20 @@ func newObserver(logger *slog.Logger, reg prometheus.Registerer) *observer {
 // wrap gives each request an id, catches panics, and logs and counts the status that was written.
 func (o *observer) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := &exchange{id: r.Header.Get(RequestIDHeader)}
+		e := &exchange{id: r.Header.Get(RequestIDHeader), started: time.Now()}
 		if !usableID(e.id) {
 			e.id = ulid.Make().String()
 		}
 		w.Header().Set(RequestIDHeader, e.id)
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, e))
 		rec := &recorder{ResponseWriter: w}
-		started := time.Now()
 		o.inFlight.Inc()
 		defer func() {
 			o.inFlight.Dec()
 			if p := recover(); p != nil {
 				o.panicked(rec, r, p)
 			}
-			o.done(rec, r, e, time.Since(started))
+			o.done(rec, r, e, time.Since(e.started))
 		}()
 		next.ServeHTTP(rec, r)
 	})

@@ -27,6 +27,10 @@ type Limits struct {
 	MaxBodyBytes int64
 	// For returns the limits of an org; it is asked at each request. Nil: limits.Default.
 	For func(tenant.ID) limits.Limits
+	// Rows are the row limits of databases; nil: none has one.
+	Rows *quota.Rows
+	// Options returns the options of a database from memory; nil: none has any.
+	Options func(org tenant.ID, database string) map[string]string
 }
 
 // Front takes client writes.
@@ -110,8 +114,13 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 		return wire.Result{}, err
 	}
 	defer r.Close()
-	plain := f.metered(t.Org, r)
-	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return jsonl.Decode(plain, stream, f.options(t.Org), emit) })
+	plain, whole := f.metered(t.Org, r), false
+	if f.limits.Rows.Limited(ctx, databaseOf(stream)) {
+		plain, whole = peekWhole(plain)
+	}
+	return f.run(ctx, stream, whole, func(emit wire.Emit) (wire.Result, error) {
+		return jsonl.Decode(plain, stream, f.options(t.Org), emit)
+	})
 }
 
 // OTLP writes an export request of one signal. The target's Stream may be empty: logs and traces then go to their default stream.
@@ -137,7 +146,7 @@ func (f *Front) OTLP(ctx context.Context, t Target, body []byte, enc otlp.Encodi
 	if err := f.admit(t.Org, len(body)); err != nil {
 		return wire.Result{}, err
 	}
-	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(t.Org), stream, emit) })
+	return f.run(ctx, stream, true, func(emit wire.Emit) (wire.Result, error) { return decode(body, enc, f.options(t.Org), stream, emit) })
 }
 
 func orDefault(name, fallback string) string {
@@ -147,13 +156,18 @@ func orDefault(name, fallback string) string {
 	return name
 }
 
-// run decodes with a pipeline and corrects the result by what was really written.
-func (f *Front) run(ctx context.Context, org tenant.ID, decode func(wire.Emit) (wire.Result, error)) (wire.Result, error) {
-	p := &pipeline{ctx: ctx, writer: f.writer}
-	result, err := decode(p.emit)
-	if waitErr := p.wait(); err == nil {
-		err = waitErr
+// run decodes with a pipeline and corrects the result by what was really written. The rows of a whole body pass their database's limit
+// together.
+func (f *Front) run(ctx context.Context, to signal.Stream, whole bool, decode func(wire.Emit) (wire.Result, error)) (
+	wire.Result, error,
+) {
+	org := to.Org
+	p := &pipeline{
+		ctx: ctx, writer: f.writer, admission: f.admissionOf(ctx, databaseOf(to), whole),
+		admit: func(rows int) error { return f.admitRows(ctx, databaseOf(to), rows) },
 	}
+	result, err := decode(p.emit)
+	err = p.finish(err)
 	result.Refuse(wire.DuplicateSample, p.refused.Duplicate, p.refused.FirstDuplicate)
 	result.Refuse(wire.OutOfOrder, p.refused.TooOld, p.refused.FirstTooOld)
 	f.discards.countRows(org, result)
@@ -208,6 +222,9 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 		return esbulk.Response{}, err
 	}
 	req := esbulk.Request{Org: t.Org, Database: stream.Database, Index: t.Stream, NewID: func() string { return ulid.Make().String() }}
+	if f.limits.Rows.Limited(ctx, databaseOf(stream)) {
+		req.Admit = func(rows int) error { return f.admitRows(ctx, databaseOf(stream), rows) }
+	}
 	response, err := esbulk.Decode(body, req, f.options(t.Org), func(b *signal.Batch) error {
 		defer b.Release()
 		return f.writer.Write(ctx, b)

@@ -43,5 +43,5 @@ func (f *Front) Loki(ctx context.Context, t Target, contentType, encoding string
 	if err := f.admit(t.Org, len(data)); err != nil {
 		return wire.Result{}, err
 	}
-	return f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) { return decode(data, stream, f.options(t.Org), emit) })
+	return f.run(ctx, stream, true, func(emit wire.Emit) (wire.Result, error) { return decode(data, stream, f.options(t.Org), emit) })
 }

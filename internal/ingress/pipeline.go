@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -13,7 +14,8 @@ type Writer interface {
 	Write(ctx context.Context, batches ...*signal.Batch) error
 }
 
-// pipeline writes one batch while the decoder works on the next: at most one is on its way.
+// pipeline writes one batch while the decoder works on the next: at most one is on its way. Where rows are limited they are charged
+// before the writer sees them.
 type pipeline struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one request
 	writer  Writer
@@ -22,10 +24,71 @@ type pipeline struct {
 	stored  int // rows written
 	settled int // leading rows of the request that are stored or refused
 	refused signal.RefusedSamples
+
+	admission admission
+	admit     func(rows int) error // charges rows to the database
+	held      []*signal.Batch      // of admitWhole, until all rows are known
 }
 
 // emit takes over a batch (wire.Emit). It returns the error of the batch before.
 func (p *pipeline) emit(b *signal.Batch) error {
+	switch p.admission {
+	case admitWhole:
+		p.held = append(p.held, b)
+		return nil
+	case admitChunks:
+		if err := p.admit(b.Rows()); err != nil {
+			b.Release()
+			return err
+		}
+	case admitNothing:
+	}
+	return p.write(b)
+}
+
+// finish admits and writes the batches that are held, waits for the last one, and returns the first error: decodeErr or that of a write.
+// A body that a limit cut off is refused as a whole when it must be whole; of one that is broken the rows before are kept.
+func (p *pipeline) finish(decodeErr error) error {
+	held := p.held
+	p.held = nil
+	if fault.Is(decodeErr, fault.Limited) {
+		for _, b := range held {
+			b.Release()
+		}
+		held = nil
+	}
+	err := p.release(held)
+	if waitErr := p.wait(); err == nil {
+		err = waitErr
+	}
+	if err != nil && (decodeErr == nil || p.admission == admitWhole) {
+		return err
+	}
+	return decodeErr
+}
+
+// release writes batches once their rows are admitted together.
+func (p *pipeline) release(held []*signal.Batch) error {
+	rows := 0
+	for _, b := range held {
+		rows += b.Rows()
+	}
+	if rows == 0 {
+		return nil
+	}
+	err := p.admit(rows)
+	for _, b := range held {
+		if err != nil {
+			b.Release()
+			continue
+		}
+		err = p.write(b)
+	}
+	return err
+}
+
+// write gives a batch to the writer, once the batch before is written.
+func (p *pipeline) write(b *signal.Batch) error {
 	if err := p.wait(); err != nil {
 		b.Release()
 		return err

@@ -36,11 +36,14 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 		return promwrite.Result{}, err
 	}
 	var result promwrite.Result
-	result.Result, err = f.run(ctx, t.Org, func(emit wire.Emit) (wire.Result, error) {
+	result.Result, err = f.run(ctx, stream, true, func(emit wire.Emit) (wire.Result, error) {
 		var err error
 		result, err = promwrite.Decode(data, version, stream, f.options(t.Org), emit)
 		return result.Result, err
 	})
+	if err != nil && result.Accepted == 0 {
+		result.Samples, result.Histograms, result.Exemplars = 0, 0, 0
+	}
 	// Whether the store refused samples or histograms is not known; one series mostly has one kind.
 	refused := result.Causes[wire.DuplicateSample] + result.Causes[wire.OutOfOrder]
 	ofSamples := min(refused, result.Samples)

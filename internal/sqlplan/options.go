@@ -12,6 +12,8 @@ import (
 const (
 	OptionRowsRateLimit = "ingest_rows_rate_limit" // rows a second, decimal, "0" = none; databases only
 	OptionRetention     = "retention"              // age at which rows expire, see ParseRetention
+	// OptionRemoteWriteStatus is the status of remote write requests above a rate, "429" or "503"; databases only.
+	OptionRemoteWriteStatus = "remote_write_reject_status"
 )
 
 // checkOption returns the canonical value of an option of a database or stream ("database", "stream").
@@ -19,6 +21,11 @@ func checkOption(what, key, value string) (string, error) {
 	switch {
 	case key == OptionRowsRateLimit && what == "database":
 		return checkRowsRateLimit(value)
+	case key == OptionRemoteWriteStatus && what == "database":
+		if value != "429" && value != "503" {
+			return "", fault.New(fault.Invalid, "option %q must be 429 or 503, not %.64q", key, value)
+		}
+		return value, nil
 	case key == OptionRetention:
 		if _, err := ParseRetention(value); err != nil {
 			return "", err
@@ -30,28 +37,30 @@ func checkOption(what, key, value string) (string, error) {
 }
 
 func knownOption(what, key string) bool {
-	return key == OptionRetention || key == OptionRowsRateLimit && what == "database"
+	return key == OptionRetention || what == "database" && (key == OptionRowsRateLimit || key == OptionRemoteWriteStatus)
 }
 
 func unknownOption(what, key string) error {
 	known := `"retention"`
 	if what == "database" {
-		known = `"ingest_rows_rate_limit", "retention"`
+		known = `"ingest_rows_rate_limit", "remote_write_reject_status", "retention"`
 	}
 	return fault.New(fault.Invalid, "unknown option %q of a %s; there is %s", key, what, known)
 }
 
 // checkRowsRateLimit takes a decimal integer from 0 to 2^64-1 without sign, and returns it without leading zeros.
 func checkRowsRateLimit(value string) (string, error) {
+	digits := value != ""
 	for i := range len(value) {
-		if value[i] < '0' || value[i] > '9' {
-			value = "" // refused below, with what was written
-			break
-		}
+		digits = digits && '0' <= value[i] && value[i] <= '9'
 	}
-	n, ok := new(big.Int).SetString(value, 10)
+	n, ok := new(big.Int), false
+	if digits {
+		n, ok = n.SetString(value, 10)
+	}
 	if !ok || !n.IsUint64() {
-		return "", fault.New(fault.Invalid, "option %q must be a whole number of rows from 0 to %d", OptionRowsRateLimit, uint64(math.MaxUint64))
+		return "", fault.New(fault.Invalid, "option %q must be a whole number of rows a second from 0 (none) to %d, not %.64q",
+			OptionRowsRateLimit, uint64(math.MaxUint64), value)
 	}
 	return n.String(), nil
 }

@@ -100,6 +100,19 @@ func databaseOptions(f *fixture) {
 	list, err := f.Databases(f.ctx, acme)
 	require.NoError(f.t, err)
 	require.Equal(f.t, d, list[0])
+
+	f.create("plain")
+	f.both() // stores a default database without options
+	twin, err := f.CreateDatabase(f.ctx, other, "d", map[string]string{"a": "1"})
+	require.NoError(f.t, err)
+	all, err := f.DatabasesWithOptions(f.ctx)
+	require.NoError(f.t, err)
+	require.Equal(f.t, []catalog.Database{d, twin}, all)
+	_, err = f.AlterDatabase(f.ctx, acme, "d", map[string]*string{"b": nil, "c": nil})
+	require.NoError(f.t, err)
+	all, err = f.DatabasesWithOptions(f.ctx)
+	require.NoError(f.t, err)
+	require.Equal(f.t, []catalog.Database{twin}, all)
 }
 
 func dropDatabase(f *fixture) {

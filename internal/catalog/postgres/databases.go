@@ -92,6 +92,15 @@ func (c *Catalog) Databases(ctx context.Context, org tenant.ID) (out []catalog.D
 	return rules.WithDefault(out, org), nil
 }
 
+// DatabasesWithOptions implements catalog.Names.
+func (c *Catalog) DatabasesWithOptions(ctx context.Context) (out []catalog.Database, err error) {
+	err = c.read(ctx, "list databases with options", func(ctx context.Context, db conn) error {
+		out, err = query(ctx, db, scanDatabase, sqlDatabasesWithOptions)
+		return err
+	})
+	return out, err
+}
+
 // lockDatabase locks and returns a database, or ErrNoDatabase. It makes the default one when it is not stored yet.
 func lockDatabase(ctx context.Context, db conn, org tenant.ID, name string) (catalog.Database, error) {
 	if name == signal.DefaultDatabase {

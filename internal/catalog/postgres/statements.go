@@ -36,6 +36,8 @@ var (
 	sqlDatabaseRetire string
 	//go:embed sql/databases.sql
 	sqlDatabases string
+	//go:embed sql/databases_with_options.sql
+	sqlDatabasesWithOptions string
 	//go:embed sql/datasets.sql
 	sqlDatasets string
 	//go:embed sql/datasets_insert.sql

@@ -90,6 +90,15 @@ func (c *Catalog) Databases(ctx context.Context, org tenant.ID) (out []catalog.D
 	return rules.WithDefault(out, org), nil
 }
 
+// DatabasesWithOptions implements catalog.Names.
+func (c *Catalog) DatabasesWithOptions(ctx context.Context) (out []catalog.Database, err error) {
+	err = c.read(ctx, "list databases with options", func(tx *sql.Tx) error {
+		out, err = query(ctx, tx, func(rows *sql.Rows) (catalog.Database, error) { return scanDatabase(rows) }, sqlDatabasesWithOptions)
+		return err
+	})
+	return out, err
+}
+
 // database returns a database, or ErrNoDatabase. It makes the default one when it is not stored yet.
 func (c *Catalog) database(ctx context.Context, tx *sql.Tx, org tenant.ID, name string) (catalog.Database, error) {
 	if name == signal.DefaultDatabase {

@@ -20,6 +20,9 @@ type Request struct {
 	Database string
 	Index    string        // of the path, for actions that name none; may be empty
 	NewID    func() string // makes an id for a row that brought none
+	// Admit, when set, is asked once for all rows of the request before the first batch is emitted; nothing is emitted before the body was
+	// read to its end. Its error is Response.Refused and the error of every row. nil: rows are emitted while the body is read.
+	Admit func(rows int) error
 }
 
 // Decode reads a body and hands its rows to emit, in batches of one stream each. An error of emit is marked on the items of its
@@ -63,12 +66,15 @@ func (d *decoder) run() error {
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
-	return d.groups.flush()
+	if err := d.groups.flush(); err != nil {
+		return err
+	}
+	return d.groups.deliver()
 }
 
 // drop takes back the promise of rows that were read but not handed over.
 func (d *decoder) drop() {
-	for _, i := range d.groups.pending() {
+	for _, i := range d.groups.drop() {
 		d.resp.Items[i].refuse(http.StatusServiceUnavailable, typeUnavailable, "the request was not read to its end")
 	}
 }

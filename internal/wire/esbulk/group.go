@@ -23,7 +23,14 @@ type groups struct {
 	rows    int
 	bytes   int
 	cells   int
-	refused error // the last error of emit
+	held    []piece // of a request that is admitted as a whole
+	refused error   // the last error of emit, or that of Request.Admit
+}
+
+// piece is a batch and the items of its rows.
+type piece struct {
+	batch *signal.Batch
+	items []int
 }
 
 type group struct {
@@ -83,15 +90,72 @@ func (g *groups) flush() error {
 		if record == nil {
 			continue
 		}
-		err := g.emit(&signal.Batch{Stream: x.stream, Record: record})
-		g.mark(x.items, err)
+		p := piece{&signal.Batch{Stream: x.stream, Record: record}, x.items}
+		if g.req.Admit != nil {
+			g.held = append(g.held, p)
+			x.items = nil
+			continue
+		}
+		err := g.write(p)
 		x.items = x.items[:0]
-		if fault.Is(err, fault.Canceled) || fault.Is(err, fault.Deadline) {
+		if err != nil {
 			return err
 		}
 	}
 	g.resp.Result.Settled = len(g.resp.Items)
 	return nil
+}
+
+// write hands over a batch and marks its items. Its error is one that ends the request.
+func (g *groups) write(p piece) error {
+	err := g.emit(p.batch)
+	g.mark(p.items, err)
+	if fault.Is(err, fault.Canceled) || fault.Is(err, fault.Deadline) {
+		return err
+	}
+	return nil
+}
+
+// deliver hands over what is held once all of it is admitted.
+func (g *groups) deliver() error {
+	rows := 0
+	for _, p := range g.held {
+		rows += len(p.items)
+	}
+	if rows == 0 {
+		return nil
+	}
+	if err := g.req.Admit(rows); err != nil {
+		for _, p := range g.held {
+			p.batch.Release()
+			g.mark(p.items, err)
+		}
+		g.held = nil
+		return nil
+	}
+	for len(g.held) > 0 {
+		p := g.held[0]
+		g.held = g.held[1:]
+		if err := g.write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop releases what is held and returns the items of rows that were not handed over.
+func (g *groups) drop() []int {
+	var out []int
+	for _, x := range g.order {
+		out = append(out, x.items...)
+	}
+	for _, p := range g.held {
+		p.batch.Release()
+		out = append(out, p.items...)
+	}
+	g.held = nil
+	slices.Sort(out)
+	return out
 }
 
 // mark sets the items of a batch to stored, or to the error of emit.
@@ -111,14 +175,4 @@ func (g *groups) mark(items []int, err error) {
 			item.ID = g.req.NewID()
 		}
 	}
-}
-
-// pending returns the items whose rows are held.
-func (g *groups) pending() []int {
-	var out []int
-	for _, x := range g.order {
-		out = append(out, x.items...)
-	}
-	slices.Sort(out)
-	return out
 }

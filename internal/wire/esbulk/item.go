@@ -29,6 +29,9 @@ type Response struct {
 	Refused error
 }
 
+// TypeOverload is the type of error that makes shippers send again later.
+const TypeOverload = "es_rejected_execution_exception"
+
 // Types of errors that Elasticsearch has names for.
 const (
 	typeParsing      = "mapper_parsing_exception"
@@ -36,7 +39,6 @@ const (
 	typeMissing      = "action_request_validation_exception"
 	typeIndexName    = "invalid_index_name_exception"
 	typeTooLarge     = "document_too_large_exception"
-	typeOverload     = "es_rejected_execution_exception"
 	typeUnavailable  = "unavailable_shards_exception"
 	typeUnauthorized = "security_exception"
 	typeNotFound     = "index_not_found_exception"
@@ -47,7 +49,7 @@ const (
 func typeOf(err error) string {
 	switch fault.KindOf(err) {
 	case fault.Limited:
-		return typeOverload
+		return TypeOverload
 	case fault.Unavailable, fault.Canceled, fault.Deadline:
 		return typeUnavailable
 	case fault.Forbidden, fault.Unauthenticated:
