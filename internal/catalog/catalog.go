@@ -14,6 +14,7 @@ type Catalog interface {
 	Writers
 	Names
 	Segments
+	Access
 	// Ping checks that the engine answers and that the schema is the one this program knows.
 	Ping(ctx context.Context) error
 	io.Closer

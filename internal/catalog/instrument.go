@@ -169,3 +169,35 @@ func (m *instrumented) Forget(ctx context.Context, ids []SegmentID) error {
 func (m *instrumented) KnownObjects(ctx context.Context, keys []string) (map[string]bool, error) {
 	return observeValue(m, "known_objects", func() (map[string]bool, error) { return m.next.KnownObjects(ctx, keys) })
 }
+
+func (m *instrumented) EstablishAccess(ctx context.Context, sealed []byte, first Token) error {
+	return observe(m, "establish_access", func() error { return m.next.EstablishAccess(ctx, sealed, first) })
+}
+
+func (m *instrumented) Access(ctx context.Context, known int64) (AccessState, error) {
+	return observeValue(m, "access", func() (AccessState, error) { return m.next.Access(ctx, known) })
+}
+
+func (m *instrumented) ReplaceSecret(ctx context.Context, old, sealed []byte) error {
+	return observe(m, "replace_secret", func() error { return m.next.ReplaceSecret(ctx, old, sealed) })
+}
+
+func (m *instrumented) CreateToken(ctx context.Context, t Token) error {
+	return observe(m, "create_token", func() error { return m.next.CreateToken(ctx, t) })
+}
+
+func (m *instrumented) RevokeToken(ctx context.Context, prefix string) error {
+	return observe(m, "revoke_token", func() error { return m.next.RevokeToken(ctx, prefix) })
+}
+
+func (m *instrumented) TouchTokens(ctx context.Context, used map[string]time.Time) error {
+	return observe(m, "touch_tokens", func() error { return m.next.TouchTokens(ctx, used) })
+}
+
+func (m *instrumented) RecordChange(ctx context.Context, c Change) error {
+	return observe(m, "record_change", func() error { return m.next.RecordChange(ctx, c) })
+}
+
+func (m *instrumented) Changes(ctx context.Context, before int64, limit int) ([]Change, error) {
+	return observeValue(m, "changes", func() ([]Change, error) { return m.next.Changes(ctx, before, limit) })
+}

@@ -20,6 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) catalog.Catalog) {
 		{"Commit", commitCases()},
 		{"Segments", segmentCases()},
 		{"Snapshot", snapshotCases()},
+		{"Access", accessCases()},
 		{"Races", raceCases()},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	execute(t, dsn, "INSERT INTO catalog_version (version_id, is_applied) VALUES (99, true)")
 	_, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
 	require.ErrorIs(t, err, catalog.ErrSchema)
-	require.ErrorContains(t, err, "version 99, this program knows version 1")
+	require.ErrorContains(t, err, "version 99, this program knows version 2")
 	require.ErrorIs(t, c.Ping(t.Context()), catalog.ErrSchema, "a process that runs notices")
 }
 

@@ -92,4 +92,28 @@ var (
 	sqlWriterUpsert string
 	//go:embed sql/writers.sql
 	sqlWriters string
+	//go:embed sql/access_version.sql
+	sqlAccessVersion string
+	//go:embed sql/secret_insert.sql
+	sqlSecretInsert string
+	//go:embed sql/secret_get.sql
+	sqlSecretGet string
+	//go:embed sql/secret_replace.sql
+	sqlSecretReplace string
+	//go:embed sql/tokens.sql
+	sqlTokens string
+	//go:embed sql/tokens_count.sql
+	sqlTokensCount string
+	//go:embed sql/token_insert.sql
+	sqlTokenInsert string
+	//go:embed sql/token_delete.sql
+	sqlTokenDelete string
+	//go:embed sql/token_touch.sql
+	sqlTokenTouch string
+	//go:embed sql/change_insert.sql
+	sqlChangeInsert string
+	//go:embed sql/changes_trim.sql
+	sqlChangesTrim string
+	//go:embed sql/changes.sql
+	sqlChanges string
 )

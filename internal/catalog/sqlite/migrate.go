@@ -21,7 +21,7 @@ var migrations embed.FS
 const versionTable = "catalog_version" // goose's list of applied migrations
 
 // schema is the version that this program knows: the number of its last migration.
-const schema = 1
+const schema = 2
 
 // migrate brings the tables to this program's version. Processes that start at once take turns.
 func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) (err error) {

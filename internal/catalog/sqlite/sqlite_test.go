@@ -86,7 +86,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	edit(t, path, "INSERT INTO catalog_version (version_id, is_applied) VALUES (99, 1)")
 	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
 	require.ErrorIs(t, err, catalog.ErrSchema)
-	require.ErrorContains(t, err, "version 99, this program knows version 1")
+	require.ErrorContains(t, err, "version 99, this program knows version 2")
 	require.ErrorIs(t, c.Ping(t.Context()), catalog.ErrSchema, "a process that runs notices")
 }
 

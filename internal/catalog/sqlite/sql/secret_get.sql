@@ -1,0 +1,1 @@
+SELECT sealed FROM secrets WHERE name = ?1

@@ -1,0 +1,1 @@
+INSERT INTO secrets (name, sealed) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING
