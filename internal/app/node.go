@@ -20,6 +20,7 @@ import (
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/lifecycle"
 	"github.com/millstream/millstream/internal/objstore"
+	"github.com/millstream/millstream/internal/overrides"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/querier/holders"
@@ -50,6 +51,8 @@ type node struct {
 	serving   atomic.Bool      // false once a stop or a drain was asked for
 	closing   atomic.Bool      // true once other nodes are refused
 	asked     asked            // statements of other nodes
+
+	overrides *overrides.File // nil: no org has limits of its own
 }
 
 func newNode(c *config.Config, logger *slog.Logger) *node {
@@ -73,6 +76,7 @@ func (n *node) takesWrites() bool { return n.hasAPI() || n.has(config.IntakeRole
 func (n *node) addStages(g *lifecycle.Group) {
 	l := &listeners{node: n}
 	g.Add(n.stage())
+	n.addOverrides(g)
 	g.Add(lifecycle.Stage{Name: "sockets", Start: l.open, Stop: l.close})
 	g.Add(lifecycle.Stage{Name: "identity", Start: n.draw(l.peerAddress), Stop: n.giveBack})
 	g.Add(lifecycle.Stage{Name: "engine", Start: n.startEngine, Stop: n.stopEngine})

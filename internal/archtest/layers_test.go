@@ -37,7 +37,8 @@ var layers = []layer{
 		packages: []string{
 			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
 			"internal/searchindex", "internal/pgtables", "internal/auth",
-			"internal/cluster", "internal/quota", "internal/wire", "internal/answer", "internal/lifecycle", "internal/telemetry",
+			"internal/cluster", "internal/quota", "internal/overrides", "internal/wire", "internal/answer", "internal/lifecycle",
+			"internal/telemetry",
 		},
 		imports: []string{"values"},
 		why:     "platform packages stand beside each other",

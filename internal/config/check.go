@@ -153,6 +153,7 @@ func (c *Config) checkWork(faults *Faults) {
 	if least := minQueryMemory * int64(c.Querier.Concurrency); c.Querier.MemoryLimit < least {
 		faults.add("querier.memory_limit", "%d queries at once need at least %s", c.Querier.Concurrency, strings.Trim(showSize(least), `"`))
 	}
+	c.positive(faults, "overrides.period_secs", c.Overrides.Period)
 	c.positive(faults, "querier.timeout_secs", c.Querier.Timeout)
 	c.positive(faults, "querier.buffer_timeout_ms", c.Querier.BufferTimeout)
 	c.positive(faults, "router.forward_timeout_ms", c.Router.ForwardTimeout)

@@ -26,6 +26,7 @@ type Config struct {
 	Cache        Cache
 	Auth         Auth
 	Limits       limits.Limits // of an org without an override
+	Overrides    Overrides
 	Log          Log
 
 	// CipherKey encrypts stored secrets; the same on all nodes. Empty: standalone makes one in its data directory.
@@ -71,6 +72,7 @@ func declareAll(c *Config) *declarer {
 				d.limit(&c.Limits, l)
 			}
 		})
+	d.section("overrides", "Limits of single orgs, read again when they change: docs/operate/limits.md.", c.Overrides.declare)
 	d.section("log", "The process's own log, on standard error.", c.Log.declare)
 	d.section("", "Secrets without a section.", func(d *declarer) {
 		d.secret(&c.CipherKey, "cipher_key", "Encrypts stored secrets. The same on all nodes; standalone makes one in its data directory.")

@@ -107,6 +107,9 @@ func (c *Config) derive(src Sources) (faults Faults) {
 	if c.ObjectStore.Backend == BackendLocal {
 		absolute(&c.ObjectStore.Root, "object_store.root", filepath.Join(c.Node.DataDir, "objects"))
 	}
+	if c.Overrides.File != "" {
+		absolute(&c.Overrides.File, "overrides.file", "")
+	}
 	if c.Cluster.AdvertiseAddr == "" {
 		c.Cluster.AdvertiseAddr = c.GRPC.Addr()
 	}

@@ -72,3 +72,14 @@ func (c *Compactor) declare(d *declarer) {
 	d.ticks(&c.DeletionGrace, "deletion_grace_secs", time.Second, time.Hour,
 		"Objects that nothing refers to are deleted after so long. Longer than the longest query.")
 }
+
+// Overrides is where limits of single orgs stand.
+type Overrides struct {
+	File   string // absolute path; empty: there are none
+	Period time.Duration
+}
+
+func (o *Overrides) declare(d *declarer) {
+	d.text(&o.File, "file", "", "YAML file with limits of single orgs, in Loki's form. A change is in force within a second. Empty: none.")
+	d.ticks(&o.Period, "period_secs", time.Second, 10*time.Second, "How often the file is looked at where the system tells no changes.")
+}
