@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/millstream/millstream/internal/lifecycle"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/overrides"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // addOverrides adds the stage that reads the overrides file and follows it. A file that cannot be used as a whole keeps the process from
@@ -22,4 +24,33 @@ func (n *node) addOverrides(g *lifecycle.Group) {
 		Start: func(context.Context) error { return n.overrides.Load() },
 		Run:   n.overrides.Run,
 	})
+}
+
+// limitReport tells operators and orgs about limits.
+type limitReport struct{ *node }
+
+// Explain implements httpapi.Limits.
+func (l limitReport) Explain(org tenant.ID) []limits.Value { return l.limits.Explain(org) }
+
+// Overridden implements httpapi.Limits.
+func (l limitReport) Overridden() []tenant.ID { return l.limits.Overridden() }
+
+// Generation implements httpapi.Limits.
+func (l limitReport) Generation() int64 { return l.limits.Generation() }
+
+// OverridesFile implements httpapi.Limits.
+func (l limitReport) OverridesFile() (overrides.Status, bool) {
+	if l.overrides == nil {
+		return overrides.Status{}, false
+	}
+	return l.overrides.Status(), true
+}
+
+// Usage implements httpapi.Limits. What cannot be asked just now is left out.
+func (l limitReport) Usage(ctx context.Context, org tenant.ID) map[string]any {
+	usage := map[string]any{}
+	if streams, err := l.catalog.Streams(ctx, org); err == nil {
+		usage[limits.MaxGlobalStreamsPerUser] = len(streams)
+	}
+	return usage
 }

@@ -95,7 +95,7 @@ func (l *listeners) peerAddress() string {
 func (l *listeners) start(context.Context) error {
 	who := auth.New(auth.Mode(l.config.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: who, Status: l.node, Cluster: operators{l.node}, Version: version,
+		Auth: who, Status: l.node, Cluster: operators{l.node}, Limits: limitReport{l.node}, Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	if l.takesWrites() {

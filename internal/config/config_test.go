@@ -13,6 +13,7 @@ import (
 
 	"github.com/millstream/millstream/internal/config"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // machine is what the tests pretend to run on.
@@ -44,6 +45,17 @@ func TestGoodFiles(t *testing.T) {
 			require.Equal(t, values(printed.String()), values(reprinted.String()))
 		})
 	}
+}
+
+// TestLokisLimits reads the file that gives every org Loki's defaults.
+func TestLokisLimits(t *testing.T) {
+	t.Parallel()
+	c, _, err := load(t, filepath.Join("..", "..", "docs", "operate", "loki-limits.toml"))
+	require.NoError(t, err)
+	require.EqualValues(t, 256<<10, c.Limits.MaxLineSize)
+	require.Equal(t, 7*24*time.Hour, c.Limits.RejectOldSamplesMaxAge)
+	require.Equal(t, limits.FromFile, c.LimitOrigins()[limits.MaxLineSize])
+	require.Equal(t, limits.FromDefault, c.LimitOrigins()[limits.MaxColumnsPerStream])
 }
 
 // values drops the origins, which differ between a file and its printed form.

@@ -31,6 +31,7 @@ type Deps struct {
 	PromQL     promapi.Answerer // nil: there is no Prometheus API
 	Status     Status
 	Cluster    Cluster
+	Limits     Limits // nil: nothing is told about limits
 	Metrics    http.Handler
 	Version    string
 	Logger     *slog.Logger
@@ -51,6 +52,7 @@ func New(d Deps) http.Handler {
 	a.query(r)
 	a.prometheus(r)
 	a.cluster(r)
+	a.limits(r)
 	r.NotFound(noSuchPath)
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusMethodNotAllowed, errorBody{Problem: answer.Problem{

@@ -159,7 +159,7 @@ func ofQueries() []Definition {
 			Doc: "Longest time range of a query. A query without a start has the range that max_query_lookback leaves.",
 		}.duration(func(l *Limits) *duration { return &l.MaxQueryLength }),
 		Definition{
-			Name: MaxQueryLookback, Kind: Duration, Loki: "0",
+			Name: MaxQueryLookback, Kind: Duration, Loki: `"0"`,
 			Doc: "How far back a query sees. An earlier start is moved; a range that lies wholly before it is empty.",
 		}.duration(func(l *Limits) *duration { return &l.MaxQueryLookback }),
 		Definition{
@@ -167,7 +167,7 @@ func ofQueries() []Definition {
 			Doc: "Most rows that a query which returns stored rows may ask for; it has to name a LIMIT within it.",
 		}.number(func(l *Limits) *int { return &l.MaxEntriesLimit }),
 		Definition{
-			Name: MaxQueryBytesRead, Kind: Size, Loki: "0", Refused: fault.Invalid,
+			Name: MaxQueryBytesRead, Kind: Size, Loki: `"0"`, Refused: fault.Invalid,
 			Doc: "Bytes of data files that a query may read, judged before it reads them.",
 		}.bytes(func(l *Limits) *int64 { return &l.MaxQueryBytesRead }),
 		Definition{
@@ -200,7 +200,7 @@ func ofQueries() []Definition {
 func ofStorage() []Definition {
 	return []Definition{
 		Definition{
-			Name: RetentionPeriod, Kind: Duration, Loki: "0",
+			Name: RetentionPeriod, Kind: Duration, Loki: `"0"`,
 			Doc: "Rows older than this are hidden at once and dropped. The shortest of all retentions counts.",
 		}.duration(func(l *Limits) *duration { return &l.RetentionPeriod }),
 	}

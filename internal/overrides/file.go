@@ -3,6 +3,7 @@ package overrides
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -169,8 +170,8 @@ func (f *File) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	err = errors.Join(err, file.Close())
 	if err == nil && len(text) > maxFileBytes {
 		err = fmt.Errorf("%s has more than %d MiB", f.opts.Path, maxFileBytes>>20)
 	}

@@ -112,11 +112,11 @@ func TestEveryWayToChangeAFile(t *testing.T) {
 	})
 	t.Run("a link to another folder, by polling", func(t *testing.T) {
 		t.Parallel()
-		path, real := filepath.Join(t.TempDir(), "o.yaml"), filepath.Join(t.TempDir(), "real.yaml")
-		put(t, real, rate(1))
-		require.NoError(t, os.Symlink(real, path))
+		path, there := filepath.Join(t.TempDir(), "o.yaml"), filepath.Join(t.TempDir(), "real.yaml")
+		put(t, there, rate(1))
+		require.NoError(t, os.Symlink(there, path))
 		f := follow(t, path, 20*time.Millisecond)
-		put(t, real, rate(2))
+		put(t, there, rate(2))
 		f.waitRate(t, 2)
 	})
 }
