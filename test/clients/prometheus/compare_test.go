@@ -76,16 +76,17 @@ func difference(got, want envelope, ordered bool) string {
 	return differ("data", got.Data, want.Data)
 }
 
-// sortSeries orders the result of a query by labels.
+// sortSeries orders the result of an instant query, or a list of series, by labels.
 func sortSeries(data any) {
-	m, _ := data.(map[string]any)
-	if m["resultType"] != "vector" {
-		return
+	list, isList := data.([]any)
+	if m, _ := data.(map[string]any); m["resultType"] == "vector" {
+		list, _ = m["result"].([]any)
 	}
-	list, _ := m["result"].([]any)
 	key := func(x any) string {
-		series, _ := x.(map[string]any)
-		text, _ := json.Marshal(series["metric"]) // maps are written in the order of their keys
+		if series, ok := x.(map[string]any); ok && !isList {
+			x = series["metric"]
+		}
+		text, _ := json.Marshal(x) // maps are written in the order of their keys
 		return string(text)
 	}
 	slices.SortStableFunc(list, func(a, b any) int { return bytes.Compare([]byte(key(a)), []byte(key(b))) })
