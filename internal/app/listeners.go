@@ -102,7 +102,7 @@ func (l *listeners) start(context.Context) error {
 		deps.Front = l.front()
 	}
 	if l.hasAPI() {
-		deps.Querier, deps.PromQL = l.answerer(), l.promAnswerer()
+		deps.Querier, deps.PromQL, deps.PromRead = l.answerer(), l.promAnswerer(), l.promReader()
 	}
 	for i := range l.servers {
 		s := &l.servers[i]

@@ -79,7 +79,7 @@ func (n *node) services() rpc.Services {
 		s.Appender, s.Holder = n.ingest, n.ingest
 	}
 	if n.querier != nil && !n.config.Node.IsStandalone() {
-		s.Answerer, s.PromQL = counted{localQuerier{n.querier}, &n.asked}, n.promql
+		s.Answerer, s.PromQL, s.PromRead = counted{localQuerier{n.querier}, &n.asked}, n.promql, n.promql
 	}
 	if n.config.Node.IsStandalone() {
 		s.Appender = nil // nobody forwards to it

@@ -50,3 +50,25 @@ func (f promForwarder) Answer(ctx context.Context, q promapi.Question) (a promap
 	}
 	return a
 }
+
+// promReader returns what answers remote reads on this process's HTTP port.
+func (n *node) promReader() promapi.Reader {
+	if n.router != nil {
+		return promForwarder{n}
+	}
+	return n.promql
+}
+
+// Read implements promapi.Reader. Another querier is asked while nothing of the answer has come.
+func (f promForwarder) Read(ctx context.Context, q promapi.ReadRequest, send func([]byte) error) error {
+	return f.router.InTurn(ctx, func(m cluster.Node) error {
+		if m.ID == f.self.ID && f.promql != nil {
+			return f.promql.Read(ctx, q, send)
+		}
+		peer, err := f.peers.Peer(m.Address)
+		if err != nil {
+			return err
+		}
+		return peer.ReadPrometheus(ctx, q, send)
+	})
+}

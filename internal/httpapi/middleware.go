@@ -86,10 +86,14 @@ func (o *observer) wrap(next http.Handler) http.Handler {
 		o.inFlight.Inc()
 		defer func() {
 			o.inFlight.Dec()
-			if p := recover(); p != nil {
+			p := recover()
+			if p != nil {
 				o.panicked(rec, r, p)
 			}
 			o.done(rec, r, e, time.Since(e.started))
+			if p == http.ErrAbortHandler { //nolint:errorlint // the sentinel is compared by identity in net/http
+				panic(p) // which breaks the connection: the answer must not look whole
+			}
 		}()
 		next.ServeHTTP(rec, r)
 	})

@@ -13,8 +13,15 @@ func (a *api) prometheus(r chi.Router) {
 	if a.PromQL == nil {
 		return
 	}
-	r.Mount("/prometheus", promapi.Handler(promapi.Edge{
+	edge := promapi.Edge{
 		Who: a.reader, Ready: a.Status.Ready, Failed: noteError,
 		Database: func(r *http.Request) string { return r.Header.Get(databaseHeader) },
-	}, a.PromQL))
+	}
+	r.Mount("/prometheus", promapi.Handler(edge, a.PromQL))
+	if a.PromRead != nil {
+		read := promapi.ReadHandler(edge, a.PromRead)
+		for _, path := range []string{"/prometheus/api/v1/read", "/api/v1/read", "/api/v1/prom/read"} {
+			r.Method(http.MethodPost, path, read)
+		}
+	}
 }

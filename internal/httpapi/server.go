@@ -29,6 +29,7 @@ type Deps struct {
 	Front      *ingress.Front
 	Querier    answer.Answerer
 	PromQL     promapi.Answerer // nil: there is no Prometheus API
+	PromRead   promapi.Reader   // nil: there is no remote read
 	Status     Status
 	Cluster    Cluster
 	Limits     Limits // nil: nothing is told about limits

@@ -28,12 +28,28 @@ type Edge struct {
 	Failed func(ctx context.Context, err error)
 }
 
+func (e Edge) withDefaults() Edge {
+	if e.Failed == nil {
+		e.Failed = func(context.Context, error) {}
+	}
+	return e
+}
+
+// database returns the database that a request with these parameters is about.
+func (e *Edge) database(r *http.Request, form url.Values) (string, error) {
+	name := form.Get("database")
+	if name == "" && e.Database != nil {
+		name = e.Database(r)
+	}
+	if name == "" {
+		name = signal.DefaultDatabase
+	}
+	return name, signal.CheckName("database", name)
+}
+
 // Handler serves the API below the path that it is mounted at: api/v1/… and -/….
 func Handler(edge Edge, answerer Answerer) http.Handler {
-	if edge.Failed == nil {
-		edge.Failed = func(context.Context, error) {}
-	}
-	h := &handler{edge: edge, answerer: answerer}
+	h := &handler{edge: edge.withDefaults(), answerer: answerer}
 	r := chi.NewRouter()
 	for path, methods := range Paths() {
 		for _, m := range methods {
@@ -73,14 +89,7 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request) (q Question, 
 		return q, &apiError{kind: badData, err: fault.Wrap(fault.Invalid, err, "error parsing form values: %s", err)}
 	}
 	q.Form = r.Form
-	q.Database = q.Form.Get("database")
-	if q.Database == "" && h.edge.Database != nil {
-		q.Database = h.edge.Database(r)
-	}
-	if q.Database == "" {
-		q.Database = signal.DefaultDatabase
-	}
-	if err := signal.CheckName("database", q.Database); err != nil {
+	if q.Database, err = h.edge.database(r, q.Form); err != nil {
 		return q, err
 	}
 	_, path, _ := strings.Cut(r.URL.EscapedPath(), "/api/v1/")

@@ -38,7 +38,7 @@ func tree(expr parser.Expr) any {
 			"without": n.Without,
 		}
 	case *parser.BinaryExpr:
-		return binary(n)
+		return operation(n)
 	case *parser.Call:
 		args := []any{}
 		for _, arg := range n.Args {
@@ -95,7 +95,7 @@ func vector(kind string, n *parser.VectorSelector) object {
 	}
 }
 
-func binary(n *parser.BinaryExpr) object {
+func operation(n *parser.BinaryExpr) object {
 	var matching any
 	if m := n.VectorMatching; m != nil {
 		matching = object{

@@ -140,7 +140,7 @@ func serve(t *testing.T, n *fakeNode, opts rpc.Options) (*rpc.Peer, *grpc.Server
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := rpc.NewServer(secret, rpc.Services{
-		Appender: n, Holder: n, Answerer: n, Refused: func(err error) bool { return errors.Is(err, errRefused) },
+		Appender: n, Holder: n, Answerer: n, PromRead: n, Refused: func(err error) bool { return errors.Is(err, errRefused) },
 		Open: func() error {
 			if n.closing {
 				return fault.New(fault.Unavailable, "draining")

@@ -29,6 +29,7 @@ const (
 	methodFresh  = "/" + serviceName + "/Snapshot"
 	methodAsk    = "/" + serviceName + "/Ask"
 	methodPromQL = "/" + serviceName + "/AnswerPromQL"
+	methodRead   = "/" + serviceName + "/ReadPrometheus"
 	methodForget = "/" + serviceName + "/ForgetDatabase"
 )
 
@@ -62,6 +63,7 @@ type Services struct {
 	Holder   Holder
 	Answerer answer.Answerer
 	PromQL   promapi.Answerer
+	PromRead promapi.Reader
 	// Open returns nil while batches and statements are taken, else why they are refused (draining). Fresh rows are always given.
 	Open func() error
 }
@@ -121,6 +123,7 @@ func describe() *grpc.ServiceDesc {
 		Streams: []grpc.StreamDesc{
 			{StreamName: "Snapshot", Handler: stream((*Server).snapshot), ServerStreams: true},
 			{StreamName: "Ask", Handler: stream((*Server).ask), ServerStreams: true},
+			{StreamName: "ReadPrometheus", Handler: stream((*Server).readPrometheus), ServerStreams: true},
 		},
 	}
 }
