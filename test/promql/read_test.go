@@ -111,7 +111,9 @@ func query(t testing.TB, from, to int64, hints *storage.SelectHints, matchers ..
 	return q
 }
 
-func match(typ labels.MatchType, name, value string) *labels.Matcher { return labels.MustNewMatcher(typ, name, value) }
+func match(typ labels.MatchType, name, value string) *labels.Matcher {
+	return labels.MustNewMatcher(typ, name, value)
+}
 
 // A remote read gives what the engine would see, by both response types: floats with their bits, histograms of both kinds, several
 // queries in one request, matchers of all types.
