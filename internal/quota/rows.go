@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -44,6 +45,8 @@ type RowsOptions struct {
 	// Wanted is told of budgets that should be divided soon: one without a share that is written to, one that has come into a debt of
 	// more than a second, one whose limit has changed. It must not block. nil: nothing is divided, each limit is the quota.
 	Wanted func(Budget)
+	// Owing is told when a request left a debt of more than a second. It must not block; nil: nobody is told.
+	Owing func()
 	// Registerer takes the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 }
@@ -123,6 +126,7 @@ func (r *Rows) Admit(ctx context.Context, charges ...Charge) error {
 			d.accepted += uint64(c.Rows)
 			if owed := -d.bucket.Tokens(now); d.limit.PerSecond > 0 && owed > 0 && uint64(owed) > d.bucket.Quota() {
 				r.want(c.Database)
+				r.owe()
 			}
 		}
 	}
@@ -183,6 +187,12 @@ func (r *Rows) want(name Database) {
 	}
 }
 
+func (r *Rows) owe() {
+	if r.o.Owing != nil {
+		r.o.Owing()
+	}
+}
+
 func (d Database) budget() Budget { return Budget{Kind: KindRows, Org: d.Org, Database: d.Name} }
 
 // Refresh lets limits that have changed count from now on where nothing is written either, and forgets databases that need no state.
@@ -211,7 +221,7 @@ func (r *Rows) Usage() []Usage {
 	out := make([]Usage, 0, len(r.databases))
 	for name, d := range r.databases {
 		u := Usage{
-			Budget: name.budget(), Limit: d.limit.PerSecond, Quota: d.bucket.Quota(), Epoch: d.share.Epoch,
+			Budget: name.budget(), Limit: min(d.limit.PerSecond, math.MaxInt64), Quota: d.bucket.Quota(), Epoch: d.share.Epoch,
 			Accepted: d.accepted, Refused: d.refused, Idle: now.Sub(d.used),
 		}
 		if owed := d.bucket.Tokens(now); owed < 0 {
@@ -222,12 +232,21 @@ func (r *Rows) Usage() []Usage {
 	return out
 }
 
-// Apply puts a share into force; the zero Share takes it away. Budgets of other kinds and databases without state are ignored.
+// Apply puts a share into force; the zero Share takes it away, and the state of a database that is full: the next write begins anew.
+// Budgets of other kinds and databases without state are ignored.
 func (r *Rows) Apply(b Budget, s Share) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d, ok := r.databases[Database{b.Org, b.Database}]; ok && b.Kind == KindRows {
-		d.share = s
-		d.enforce(r.o.Clock.Now())
+	name := Database{b.Org, b.Database}
+	d, ok := r.databases[name]
+	if !ok || b.Kind != KindRows {
+		return
 	}
+	now := r.o.Clock.Now()
+	if s.Limit == 0 && d.bucket.IsFull(now) {
+		delete(r.databases, name)
+		return
+	}
+	d.share = s
+	d.enforce(now)
 }

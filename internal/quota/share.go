@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"math/bits"
 	"time"
 
@@ -21,6 +22,13 @@ type Budget struct {
 	Kind     Kind
 	Org      tenant.ID
 	Database string // empty for bytes
+}
+
+// Compare orders budgets by kind, org and database.
+func (b Budget) Compare(other Budget) int {
+	return cmp.Or(
+		cmp.Compare(b.Kind, other.Kind), cmp.Compare(b.Org, other.Org), cmp.Compare(b.Database, other.Database),
+	)
 }
 
 // Share is what a division of a budget gave to this frontend. The zero Share is none yet: then the whole limit is the quota.
