@@ -15,6 +15,7 @@ const viewCache = 2 * time.Second
 // withdraw takes the node out of the member lists and serves on until the others know; then other nodes are refused.
 func (n *node) withdraw(ctx context.Context) {
 	defer n.closing.Store(true)
+	n.leaveShares(ctx)
 	m, ok := n.joined()
 	if !ok {
 		return

@@ -28,21 +28,21 @@ func (d dropNotifier) DropDatabase(ctx context.Context, org tenant.ID, name stri
 		d.node.ingest.ForgetDatabase(org, name)
 	}
 	d.node.tellDropped(ctx, org, name)
-	d.node.rowLimits.reload(ctx)
+	d.node.writeLimits.reload(ctx)
 	return err
 }
 
 // CreateDatabase implements catalog.Names.
 func (d dropNotifier) CreateDatabase(ctx context.Context, org tenant.ID, name string, options map[string]string) (catalog.Database, error) {
 	created, err := d.Catalog.CreateDatabase(ctx, org, name, options)
-	d.node.rowLimits.reload(ctx)
+	d.node.writeLimits.reload(ctx)
 	return created, err
 }
 
 // AlterDatabase implements catalog.Names.
 func (d dropNotifier) AlterDatabase(ctx context.Context, org tenant.ID, name string, options map[string]*string) (catalog.Database, error) {
 	altered, err := d.Catalog.AlterDatabase(ctx, org, name, options)
-	d.node.rowLimits.reload(ctx)
+	d.node.writeLimits.reload(ctx)
 	return altered, err
 }
 

@@ -40,17 +40,17 @@ import (
 type node struct {
 	*platform
 	identity
-	ingest    *ingest.Ingest   // intake
-	pool      *duck.Pool       // querier
-	files     *filecache.Cache // querier, compactor
-	querier   *querier.Querier // querier
-	fresh     querier.Buffers  // querier
-	promql    *promapi.API     // querier
-	router    *router.Router   // router
-	rowLimits rowLimits        // whoever takes client writes
-	serving   atomic.Bool      // false once a stop or a drain was asked for
-	closing   atomic.Bool      // true once other nodes are refused
-	asked     asked            // statements of other nodes
+	ingest      *ingest.Ingest   // intake
+	pool        *duck.Pool       // querier
+	files       *filecache.Cache // querier, compactor
+	querier     *querier.Querier // querier
+	fresh       querier.Buffers  // querier
+	promql      *promapi.API     // querier
+	router      *router.Router   // router
+	writeLimits writeLimits      // whoever takes client writes
+	serving     atomic.Bool      // false once a stop or a drain was asked for
+	closing     atomic.Bool      // true once other nodes are refused
+	asked       asked            // statements of other nodes
 
 	overrides *overrides.File // nil: no org has limits of its own
 }
@@ -81,7 +81,7 @@ func (n *node) addStages(g *lifecycle.Group) {
 	g.Add(lifecycle.Stage{Name: "identity", Start: n.draw(l.peerAddress), Stop: n.giveBack})
 	g.Add(lifecycle.Stage{Name: "engine", Start: n.startEngine, Stop: n.stopEngine})
 	if n.takesWrites() {
-		g.Add(lifecycle.Stage{Name: "row limits", Start: n.startRowLimits, Run: n.runRowLimits})
+		g.Add(lifecycle.Stage{Name: "write limits", Start: n.startWriteLimits, Run: n.runWriteLimits, Stop: n.stopWriteLimits})
 	}
 	g.Add(lifecycle.Stage{Name: "listeners", Start: l.start, Run: l.run})
 	g.Add(lifecycle.Stage{Name: "membership", Start: n.claim, Run: n.member, Stop: n.leave})
@@ -208,7 +208,8 @@ func (n *node) front() *ingress.Front {
 		writer = n.router
 	}
 	return ingress.NewFront(writer, ingress.Limits{
-		MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For, Rows: n.rowLimits.rows, Options: n.rowLimits.of,
+		MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For,
+		Bytes: n.writeLimits.bytes, Rows: n.writeLimits.rows, Options: n.writeLimits.of,
 	}, clock.System{}, n.metrics)
 }
 

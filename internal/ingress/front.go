@@ -27,6 +27,8 @@ type Limits struct {
 	MaxBodyBytes int64
 	// For returns the limits of an org; it is asked at each request. Nil: limits.Default.
 	For func(tenant.ID) limits.Limits
+	// Bytes are the byte rates of orgs; nil: those that For tells, counted by this Front alone.
+	Bytes *quota.Bytes
 	// Rows are the row limits of databases; nil: none has one.
 	Rows *quota.Rows
 	// Options returns the options of a database from memory; nil: none has any.
@@ -51,12 +53,17 @@ func NewFront(w Writer, l Limits, c clock.Clock, reg prometheus.Registerer) *Fro
 	if l.For == nil {
 		l.For = limits.Static(limits.Default())
 	}
-	return &Front{
-		writer: w, limits: l, clock: c, discards: newDiscards(reg),
-		rate: quota.NewBytes(c, func(org tenant.ID) quota.Rate {
-			of := l.For(org)
-			return quota.Rate{PerSecond: of.IngestionRate, Burst: of.IngestionBurst}
-		}),
+	if l.Bytes == nil {
+		l.Bytes = quota.NewBytes(c, RateOf(l.For))
+	}
+	return &Front{writer: w, limits: l, clock: c, discards: newDiscards(reg), rate: l.Bytes}
+}
+
+// RateOf returns the byte rates among limits, as quota.NewBytes asks for them.
+func RateOf(of func(tenant.ID) limits.Limits) func(tenant.ID) quota.Rate {
+	return func(org tenant.ID) quota.Rate {
+		l := of(org)
+		return quota.Rate{PerSecond: l.IngestionRate, Burst: l.IngestionBurst}
 	}
 }
 

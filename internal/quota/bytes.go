@@ -2,11 +2,14 @@ package quota
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
@@ -35,12 +38,15 @@ func (r Rate) burst() int64 {
 
 // Bytes are the buckets of all orgs. Its methods are safe for concurrent use.
 type Bytes struct {
-	clock clock.Clock
-	rate  func(tenant.ID) Rate
+	clock   clock.Clock
+	rate    func(tenant.ID) Rate
+	wanted  func(Budget) // nil: each process has the whole rate
+	metrics *metrics
 
 	mu     sync.Mutex
 	orgs   map[tenant.ID]bucket
-	sweeps int // number of orgs at which those with a full bucket are looked for
+	uses   map[tenant.ID]*use // where rates are divided
+	sweeps int                // number of orgs at which those with a full bucket are looked for
 }
 
 // bucket is a bucket that is not full. It holds burst - PerSecond × (full - now) bytes.
@@ -51,8 +57,13 @@ type bucket struct {
 
 // NewBytes returns full buckets. rate is asked at each request, so limits may change at any time; what an org has used stays used.
 func NewBytes(c clock.Clock, rate func(tenant.ID) Rate) *Bytes {
-	return &Bytes{clock: c, rate: rate, orgs: map[tenant.ID]bucket{}, sweeps: 64}
+	b := &Bytes{clock: c, rate: rate, orgs: map[tenant.ID]bucket{}, uses: map[tenant.ID]*use{}, sweeps: 64}
+	b.metrics = newMetrics(KindBytes, b.Usage, nil)
+	return b
 }
+
+// Register registers the metrics. It is called before the first request.
+func (b *Bytes) Register(reg prometheus.Registerer) { b.metrics = newMetrics(KindBytes, b.Usage, reg) }
 
 // Limited reports whether the org has a rate.
 func (b *Bytes) Limited(org tenant.ID) bool { return b.rate(org).PerSecond > 0 }
@@ -79,10 +90,15 @@ func (b *Bytes) Take(org tenant.ID, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now()
+	whole := rate
+	rate = b.share(org, rate, now)
 	missing := b.missing(org, rate, now) + duration(n, rate.PerSecond)
 	if wait := missing - duration(rate.burst(), rate.PerSecond); wait > 0 {
-		return refusal(org, n, rate, wait)
+		b.count(org, 0, n)
+		b.metrics.refuse(bytesOf(org), n)
+		return refusal(org, n, whole, rate, wait)
 	}
+	b.count(org, n, 0)
 	if _, ok := b.orgs[org]; !ok && len(b.orgs) >= b.sweeps {
 		b.sweep(now)
 	}
@@ -90,12 +106,17 @@ func (b *Bytes) Take(org tenant.ID, n int64) error {
 	return nil
 }
 
-func refusal(org tenant.ID, n int64, rate Rate, wait time.Duration) error {
-	free := max(0, n-amount(wait, rate.PerSecond))
+// refusal tells of a request of n bytes above local, the share of whole that this process has.
+func refusal(org tenant.ID, n int64, whole, local Rate, wait time.Duration) error {
+	free := max(0, n-amount(wait, local.PerSecond))
 	wait = min(wait, MaxRetryAfter)
-	return fault.New(fault.Limited, "ingestion rate limit exceeded for org %s: limit %d bytes/s (limits.ingestion_rate_mb), burst %d bytes "+
+	share := ""
+	if whole.PerSecond != local.PerSecond {
+		share = fmt.Sprintf(", of which %d bytes/s are this node's share", local.PerSecond)
+	}
+	return fault.New(fault.Limited, "ingestion rate limit exceeded for org %s: limit %d bytes/s (limits.ingestion_rate_mb)%s, burst %d bytes "+
 		"(limits.ingestion_burst_size_mb), %d bytes free; the request has %d bytes inflated, retry in %s",
-		org, rate.PerSecond, rate.burst(), free, n, wait.Round(time.Millisecond)).After(wait)
+		org, whole.PerSecond, share, local.burst(), free, n, wait.Round(time.Millisecond)).After(wait)
 }
 
 // missing returns how long the org's bucket takes to be full, at the rate. A new rate counts from now on.

@@ -5,8 +5,11 @@
 // passes uncharged. In a cluster each frontend enforces its share of the limit, and the whole limit before the first division (Share).
 //
 // Bytes is a token bucket without debt for each org (limits.ingestion_rate_mb, limits.ingestion_burst_size_mb): a request passes when
-// the bucket holds all of its bytes, costs nothing when it does not, and can never pass when it is larger than the bucket. Each
-// process counts for itself.
+// the bucket holds all of its bytes, costs nothing when it does not, and can never pass when it is larger than the bucket. In a cluster
+// each frontend's bucket has the whole burst and is refilled by its share.
+//
+// The parts below: debt is the arithmetic of one bucket, allocate computes shares, share keeps those of this process and is the contract of
+// a store, postgres is the store, saved keeps debts across restarts.
 //
 // Invariants:
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxLabels is how many budgets have series of their own.
+// maxLabels is how many budgets of a kind have series of their own.
 const maxLabels = 1000
 
 // manyBudgets stands for those beyond. No id or name has its characters.
@@ -18,12 +18,12 @@ type labels struct {
 	seen map[Budget]struct{}
 }
 
-// of returns the values of kind, org and database.
+// of returns the values of org and database.
 func (l *labels) of(b Budget) []string {
 	if !l.has(b) {
-		return []string{string(b.Kind), manyBudgets, manyBudgets}
+		return []string{manyBudgets, manyBudgets}
 	}
-	return []string{string(b.Kind), string(b.Org), b.Database}
+	return []string{string(b.Org), b.Database}
 }
 
 func (l *labels) has(b Budget) bool {
@@ -42,25 +42,25 @@ func (l *labels) has(b Budget) bool {
 	return true
 }
 
-// rowMetrics tells of the row limits.
-type rowMetrics struct {
-	rows                    *Rows
+// metrics tells of the budgets of one kind.
+type metrics struct {
+	usage                   func() []Usage
 	labels                  labels
 	refused                 *prometheus.CounterVec
 	limit, allocation, debt *prometheus.Desc
 }
 
-func budgetLabels() []string { return []string{"kind", "org", "database"} }
-
-func newRowMetrics(r *Rows, reg prometheus.Registerer) *rowMetrics {
-	m := &rowMetrics{
-		rows: r,
+// newMetrics registers the metrics of a kind, whose gauges are those of usage.
+func newMetrics(kind Kind, usage func() []Usage, reg prometheus.Registerer) *metrics {
+	names, constant := []string{"org", "database"}, prometheus.Labels{"kind": string(kind)}
+	m := &metrics{
+		usage: usage,
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millstream_quota_refused_total", Help: "What the limits of databases refused here, in units of the kind.",
-		}, budgetLabels()),
-		limit:      prometheus.NewDesc("millstream_quota_limit", "The whole limit a second.", budgetLabels(), nil),
-		allocation: prometheus.NewDesc("millstream_quota_allocation", "The part of the limit in force here, a second.", budgetLabels(), nil),
-		debt:       prometheus.NewDesc("millstream_quota_debt", "What was taken too much here and is not paid yet.", budgetLabels(), nil),
+			Name: "millstream_quota_refused_total", Help: "What a limit on writes refused here, in units of the kind.", ConstLabels: constant,
+		}, names),
+		limit:      prometheus.NewDesc("millstream_quota_limit", "The whole limit a second.", names, constant),
+		allocation: prometheus.NewDesc("millstream_quota_allocation", "The part of the limit in force here, a second.", names, constant),
+		debt:       prometheus.NewDesc("millstream_quota_debt", "What was taken too much here and is not paid yet.", names, constant),
 	}
 	if reg != nil {
 		reg.MustRegister(m, m.refused)
@@ -68,20 +68,20 @@ func newRowMetrics(r *Rows, reg prometheus.Registerer) *rowMetrics {
 	return m
 }
 
-func (m *rowMetrics) refuse(c Charge) {
-	m.refused.WithLabelValues(m.labels.of(c.budget())...).Add(float64(c.Rows))
+func (m *metrics) refuse(b Budget, n int64) {
+	m.refused.WithLabelValues(m.labels.of(b)...).Add(float64(n))
 }
 
 // Describe implements prometheus.Collector.
-func (m *rowMetrics) Describe(out chan<- *prometheus.Desc) {
+func (m *metrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.limit
 	out <- m.allocation
 	out <- m.debt
 }
 
 // Collect implements prometheus.Collector. Budgets beyond the bound have no gauges: a sum of limits would tell nothing.
-func (m *rowMetrics) Collect(out chan<- prometheus.Metric) {
-	for _, u := range m.rows.Usage() {
+func (m *metrics) Collect(out chan<- prometheus.Metric) {
+	for _, u := range m.usage() {
 		if u.Limit == 0 || !m.labels.has(u.Budget) {
 			continue
 		}

@@ -19,12 +19,12 @@ type RowsRefused struct {
 	fault    *fault.Error
 }
 
-func newRowsRefused(c Charge, quota, limit uint64, wait time.Duration) *RowsRefused {
+func newRowsRefused(c Charge, quota, limit uint64, wait, delay time.Duration) *RowsRefused {
 	// Clients drop data rather than wait for long, so what they are told as a delay is bounded; the text tells the truth.
 	return &RowsRefused{
 		Database: c.Name, Rows: c.Rows, Quota: quota, Limit: limit, Wait: wait,
 		fault: fault.New(fault.Limited, "database %q: %d rows refused, quota %d rows/s, limit %d rows/s (ingest_rows_rate_limit), retry in %s",
-			c.Name, c.Rows, quota, limit, roundUp(wait)).After(min(wait, MaxRetryAfter)),
+			c.Name, c.Rows, quota, limit, roundUp(wait)).After(min(delay, MaxRetryAfter)),
 	}
 }
 

@@ -54,7 +54,7 @@ type RowsOptions struct {
 // Rows are the debt buckets of all databases that have a row limit. Its methods are safe for concurrent use.
 type Rows struct {
 	o       RowsOptions
-	metrics *rowMetrics
+	metrics *metrics
 
 	mu        sync.Mutex
 	databases map[Database]*rows
@@ -76,7 +76,7 @@ type rows struct {
 // there are other frontends.
 func NewRows(o RowsOptions) *Rows {
 	r := &Rows{o: o, databases: map[Database]*rows{}, restored: map[Database]Tokens{}}
-	r.metrics = newRowMetrics(r, o.Registerer)
+	r.metrics = newMetrics(KindRows, r.Usage, o.Registerer)
 	return r
 }
 
@@ -115,8 +115,8 @@ func (r *Rows) Admit(ctx context.Context, charges ...Charge) error {
 			r.wantShare(c.Database, d)
 			if wait := d.bucket.Wait(now); wait > 0 {
 				d.refused += uint64(c.Rows)
-				r.metrics.refuse(c)
-				return newRowsRefused(c, d.bucket.Quota(), d.limit.PerSecond, wait)
+				r.metrics.refuse(c.budget(), c.Rows)
+				return newRowsRefused(c, d.bucket.Quota(), d.limit.PerSecond, wait, r.delay(d, wait, now))
 			}
 		}
 	}
@@ -131,6 +131,22 @@ func (r *Rows) Admit(ctx context.Context, charges ...Charge) error {
 		}
 	}
 	return nil
+}
+
+// settling is how long a share takes to follow a debt: two heartbeats.
+const settling = 2 * time.Second
+
+// delay is how long a refused client is told to wait. A frontend that had nothing to do has a tiny share; since a debt brings it at least
+// its part of the limit soon, the client need not wait for what the tiny share would take.
+func (r *Rows) delay(d *rows, wait time.Duration, now time.Time) time.Duration {
+	if d.share.Limit == 0 || r.o.Frontends == nil {
+		return wait
+	}
+	part := max(d.limit.PerSecond/uint64(max(1, r.o.Frontends())), 1)
+	if soon := d.bucket.WaitAt(part, now); soon < wait-settling {
+		return soon + settling
+	}
+	return wait
 }
 
 // database brings the state of a database up to its limit; nil when it never had one.

@@ -191,6 +191,20 @@ func TestShares(t *testing.T) {
 	require.NoError(t, admit(r, logs, 3000))
 }
 
+// TestDelayOfAnIdleFrontend: the text tells what the tiny share of now would take, the delay what the debt will lead to.
+func TestDelayOfAnIdleFrontend(t *testing.T) {
+	t.Parallel()
+	r, _, _ := newRows(1000, quota.RowsOptions{Frontends: func() int { return 4 }})
+	require.NoError(t, admit(r, logs, 1))
+	r.Apply(quota.Budget{Kind: quota.KindRows, Org: logs.Org, Database: logs.Name}, quota.Share{Epoch: 1, Quota: 1, Limit: 1000})
+	require.NoError(t, admit(r, logs, 501))
+	err := admit(r, logs, 1)
+	requireRefused(t, err, 501*time.Second)
+	require.Equal(t, 2*time.Second+501*4*time.Millisecond, fault.RetryAfter(err))
+	r.Apply(quota.Budget{Kind: quota.KindRows, Org: logs.Org, Database: logs.Name}, quota.Share{Epoch: 2, Quota: 500, Limit: 1000})
+	require.Equal(t, 1002*time.Millisecond, fault.RetryAfter(admit(r, logs, 1)))
+}
+
 // TestRefusalHasFourFacts is rule 18.
 func TestRefusalHasFourFacts(t *testing.T) {
 	t.Parallel()

@@ -64,19 +64,29 @@ func (b *Bucket) IsFull(now time.Time) bool {
 // Wait returns how long it takes until one whole token is there if nothing else is taken; 0 when there is one or no quota.
 func (b *Bucket) Wait(now time.Time) time.Duration {
 	b.advance(now)
-	if b.quota == 0 || b.rows >= 1 {
+	return b.wait(b.quota)
+}
+
+// WaitAt returns what Wait would if the quota were another from now on.
+func (b *Bucket) WaitAt(quota uint64, now time.Time) time.Duration {
+	b.advance(now)
+	return b.wait(clamp(quota))
+}
+
+func (b *Bucket) wait(quota uint64) time.Duration {
+	if quota == 0 || b.rows >= 1 {
 		return 0
 	}
 	// (1 - tokens) in billionths, rounded up to whole nanoseconds of the quota.
 	high, low := bits.Mul64(uint64(1-b.rows), billion)
 	low, borrow := bits.Sub64(low, uint64(b.parts), 0)
 	high -= borrow
-	low, carry := bits.Add64(low, b.quota-1, 0)
+	low, carry := bits.Add64(low, quota-1, 0)
 	high += carry
-	if high >= b.quota {
+	if high >= quota {
 		return math.MaxInt64
 	}
-	wait, _ := bits.Div64(high, low, b.quota)
+	wait, _ := bits.Div64(high, low, quota)
 	return time.Duration(min(wait, math.MaxInt64))
 }
 

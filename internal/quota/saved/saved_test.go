@@ -36,7 +36,8 @@ func startProcess(t *testing.T, path string) process {
 	require.NoError(t, err)
 	p.rows.Restore(state.Tokens, time.Now(), !state.Clean)
 	p.recorder = saved.NewRecorder(saved.Recorder{
-		Path: path, Buckets: p.rows, Now: func() time.Time { return time.Now().UTC() }, Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler),
+		Path: path, Buckets: p.rows, Now: func() time.Time { return time.Now().UTC() }, Clock: clock.System{},
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
