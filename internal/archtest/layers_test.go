@@ -38,7 +38,7 @@ var layers = []layer{
 			"internal/catalog", "internal/fresh", "internal/objstore", "internal/wal", "internal/columnar", "internal/filecache",
 			"internal/searchindex", "internal/pgtables", "internal/auth",
 			"internal/cluster", "internal/quota", "internal/overrides", "internal/wire", "internal/answer", "internal/lifecycle",
-			"internal/telemetry",
+			"internal/telemetry", "internal/backfill",
 		},
 		imports: []string{"values"},
 		why:     "platform packages stand beside each other",

@@ -72,6 +72,12 @@ func (c *client) query(ctx context.Context, q queryRequest, media string) (*http
 
 // post sends a body and returns the whole answer if its status is 2xx, else an *apiError. The answer's body is returned in both cases.
 func (c *client) post(ctx context.Context, path string, body []byte, header http.Header) ([]byte, error) {
+	text, _, err := c.exchange(ctx, path, body, header)
+	return text, err
+}
+
+// exchange is post with the answer's headers, nil when there is no answer.
+func (c *client) exchange(ctx context.Context, path string, body []byte, header http.Header) ([]byte, http.Header, error) {
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v (--timeout)", c.timeout))
@@ -83,17 +89,17 @@ func (c *client) post(ctx context.Context, path string, body []byte, header http
 	}
 	res, err := c.send(ctx, path, body, header)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
 	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
-		return text, parseError(res, text)
+		return text, res.Header, parseError(res, text)
 	}
-	return text, nil
+	return text, res.Header, nil
 }
 
 func (c *client) send(ctx context.Context, path string, body []byte, header http.Header) (*http.Response, error) {

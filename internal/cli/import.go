@@ -18,6 +18,7 @@ import (
 type importOptions struct {
 	connection
 	stream, stateDir       string
+	format                 string
 	batchRows, batchBytes  int
 	retryFor               time.Duration
 	allowRejected, restart bool
@@ -27,8 +28,11 @@ func importCommand(s Streams) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Load files of JSON lines",
+		Short: "Load files of JSON lines, OpenMetrics files and Prometheus blocks",
 		Long: `Load files of JSON lines into a stream, a JSON object a line. "-" reads standard input; names that end in .gz or .zst are inflated.
+
+A FILE that is a folder is a Prometheus data folder or one block of it, a FILE whose name ends in .om or .openmetrics is OpenMetrics text
+(--format says it of others): their samples, of any age, become metrics under their own names.
 
 An import that was interrupted, even by kill -9 or a power cut, goes on where it stopped when the same command is given again: the
 file FILE.millstream beside FILE (or in the folder --state names) holds how much of it is acknowledged. It stays after the end, so
@@ -40,13 +44,15 @@ While the server is away or refuses for the moment, batches are sent again, at g
 that the server refuses for good are counted, and the first of them listed; the exit code is then 1 unless --allow-rejected is given.`,
 		Example: `  millstream import --stream logs.app app.jsonl
   millstream import --stream logs.web access-*.json.gz
-  kubectl logs app | millstream import --stream app -`,
+  kubectl logs app | millstream import --stream app -
+  millstream import /var/lib/prometheus/data history.om`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), o, args, s) },
 	}
 	o.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.stream, "stream", "logs.import", "`name` of the stream, signal first: logs.app (app alone is logs.app)")
+	f.StringVar(&o.format, "format", formatAuto, "json, openmetrics or blocks; `what` FILEs are instead of what they look like")
 	f.StringVar(&o.stateDir, "state", "", "`folder` of the files that tell how far imports are (default: beside each FILE)")
 	f.DurationVar(&o.retryFor, "retry-for", 5*time.Minute, "how `long` to repeat a batch before giving up")
 	f.IntVar(&o.batchRows, "batch-rows", 10_000, "send at most so many `rows` at once (20000 at most)")
@@ -76,13 +82,12 @@ func runImport(ctx context.Context, o importOptions, files []string, s Streams) 
 	o.batchBytes = maxBatchBytes
 	var rejected, stored int64
 	for _, name := range files {
-		run := &importRun{
+		n, refused, err := importOne(ctx, &importRun{
 			options: o, client: c, stream: target, name: name, in: s.In, out: s.Err,
 			target: importTarget{Addr: c.base, Org: c.org, Database: c.database, Stream: target.String()},
-		}
-		err := run.run(ctx)
-		rejected += run.state.Rejected
-		stored += run.stored
+		})
+		rejected += refused
+		stored += n
 		if err != nil {
 			return stopped(ctx, name, err)
 		}
@@ -94,6 +99,24 @@ func runImport(ctx context.Context, o importOptions, files []string, s Streams) 
 		return fmt.Errorf("%s refused", plural(rejected, "row"))
 	}
 	return nil
+}
+
+// importOne loads one file or folder and returns how many rows are stored, in this run, and refused, ever.
+func importOne(ctx context.Context, run *importRun) (stored, rejected int64, err error) {
+	parts, err := metricParts(run.options.format, run.name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if parts == nil {
+		err = run.run(ctx)
+		return run.stored, run.state.Rejected, err
+	}
+	target := run.target
+	target.Stream = signal.Metrics.String()
+	of := &sampleImport{options: run.options, client: run.client, name: run.name, parts: parts, out: run.out}
+	of.state = sampleState{Version: stateVersion, Target: target, Parts: make(map[string]partState)}
+	err = of.run(ctx)
+	return of.stored, of.state.Rejected, err
 }
 
 // stopped says how to go on after an import ended early.

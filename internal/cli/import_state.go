@@ -89,6 +89,11 @@ func (s *stateStore) load() (*importState, error) {
 
 // save replaces the state on disk at once and for good.
 func (s *stateStore) save(state importState) error {
+	return s.write(state)
+}
+
+// write replaces what is on disk by a state of either kind.
+func (s *stateStore) write(state any) error {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("write how far the import is: %w", err)

@@ -21,6 +21,9 @@ func (a *api) prometheusWrite(r chi.Router) {
 	}
 }
 
+// backfillHeader of value true lets samples of any age in, whatever their series have already.
+const backfillHeader = "X-Millstream-Backfill"
+
 // Headers of version 2.0 that say how much of a request is stored.
 const (
 	samplesWritten    = "X-Prometheus-Remote-Write-Samples-Written"
@@ -36,6 +39,7 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) {
 		writeText(w, r, err)
 		return
 	}
+	t.Backfill = r.Header.Get(backfillHeader) == "true"
 	contentType := r.Header.Get("Content-Type")
 	result, err := a.Front.RemoteWrite(r.Context(), t, contentType, r.Header.Get("Content-Encoding"), r.Body)
 	if version, _ := ingress.RemoteWriteVersion(contentType); version == promwrite.V2 && tellsWritten(err) {

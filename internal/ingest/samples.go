@@ -124,7 +124,7 @@ func (s *samples) judge(b *signal.Batch) *judgement {
 		case x.micros == last.micros:
 			j.drop(row, int(r.NumRows()))
 			j.refused.Join(&signal.RefusedSamples{Duplicate: 1, FirstDuplicate: rows.describe(row, "another value stands at that time already")})
-		case isDurable && x.micros < durable.micros-disorderWindow.Microseconds():
+		case isDurable && !b.Backfill && x.micros < durable.micros-disorderWindow.Microseconds():
 			j.drop(row, int(r.NumRows()))
 			j.refused.Join(&signal.RefusedSamples{TooOld: 1, FirstTooOld: rows.describe(row,
 				fmt.Sprintf("the newest sample is of %s, samples up to %s before it are taken", stamp(durable.micros), disorderWindow))})

@@ -66,10 +66,18 @@ func TestSamplesThatASeriesHasAlready(t *testing.T) {
 	require.Contains(t, refused.Error(), "1 too old like")
 	require.EqualValues(t, 6, rows())
 
+	old := ordered(reading{"a", 10_001 - 7200, 5}, reading{"a", 10_001 - 7201, 6})
+	defer old.Release()
+	old.Backfill = true
+	require.NoError(t, g.Write(context.Background(), old), "what was recorded elsewhere may be of any age")
+	require.EqualValues(t, 8, rows())
+	require.NoError(t, g.Write(context.Background(), old))
+	require.EqualValues(t, 8, rows(), "and is stored once when it is sent again")
+
 	again := []reading{{"d", 100, 1}, {"d", 115, 2}, {"d", 130, 3}}
 	require.Zero(t, write(again...).Rows())
 	require.Zero(t, write(again...).Rows(), "a request that is sent again is stored once")
-	require.EqualValues(t, 9, rows())
+	require.EqualValues(t, 11, rows())
 
 	require.NoError(t, g.Close(t.Context()))
 }

@@ -73,6 +73,8 @@ type Target struct {
 	Database string
 	Signal   signal.Signal
 	Stream   string
+	// Backfill says that samples of remote write were recorded elsewhere: they may be of any age.
+	Backfill bool
 }
 
 // Check checks the names and returns the stream.

@@ -35,6 +35,8 @@ func (a *API) Read(ctx context.Context, q ReadRequest, send func(part []byte) er
 	if err := in.Unmarshal(q.Body); err != nil {
 		return fault.Wrap(fault.Invalid, err, "the body is no remote read request: %s", err)
 	}
+	ctx, stop := withTimeout(ctx, a.deps.Limits(q.Org))
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
 	defer cancel()
 	release, err := a.deps.Acquire(ctx, q.Org)
@@ -48,6 +50,10 @@ func (a *API) Read(ctx context.Context, q ReadRequest, send func(part []byte) er
 		}
 		r := reading{API: a, request: &q, send: send, index: int64(i)}
 		if err := r.query(ctx, query); err != nil {
+			var own *apiError
+			if ctx.Err() != nil && errors.As(context.Cause(ctx), &own) {
+				return own // the org's limit, in its words
+			}
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func split(ctx context.Context, view *cluster.View, b *signal.Batch) ([]part, er
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{at, &signal.Batch{Stream: s, Record: record, Ordered: b.Ordered}})
+		parts = append(parts, part{at, &signal.Batch{Stream: s, Record: record, Ordered: b.Ordered, Backfill: b.Backfill}})
 	}
 	return parts, nil
 }

@@ -18,12 +18,13 @@ type batchHead struct {
 	Origin   uint64        `json:"origin"`
 	Number   uint64        `json:"number"`
 	Ordered  bool          `json:"ordered,omitempty"`
+	Backfill bool          `json:"backfill,omitempty"`
 }
 
 func newBatchHead(b *signal.Batch) batchHead {
 	return batchHead{
 		Org: b.Stream.Org, Database: b.Stream.Database, Signal: b.Stream.Signal, Name: b.Stream.Name,
-		Origin: b.ID.Origin, Number: b.ID.Number, Ordered: b.Ordered,
+		Origin: b.ID.Origin, Number: b.ID.Number, Ordered: b.Ordered, Backfill: b.Backfill,
 	}
 }
 
@@ -36,6 +37,7 @@ func (h batchHead) batch(c *arrowipc.Codec, block []byte) (*signal.Batch, error)
 	return &signal.Batch{
 		Stream: signal.Stream{Org: h.Org, Database: h.Database, Signal: h.Signal, Name: h.Name}, Record: record,
 		ID: signal.BatchID{Origin: h.Origin, Number: h.Number}, Block: block, Ordered: h.Ordered,
+		Backfill: h.Backfill,
 	}, nil
 }
 

@@ -16,6 +16,8 @@ type Batch struct {
 	Settled int
 	// Ordered holds the samples of a metrics batch to decisions B8: what a series has already is dropped or refused (RefusedSamples).
 	Ordered bool
+	// Backfill lets an ordered batch have samples of any age: what was recorded elsewhere, of series that are written now too.
+	Backfill bool
 	// ID names the batch among all that its sender has sent, zero where it does not. A batch that is written twice under one ID is
 	// stored once (decisions D1).
 	ID BatchID

@@ -82,8 +82,20 @@ func sortSeries(data any) {
 	if m, _ := data.(map[string]any); m["resultType"] == "vector" {
 		list, _ = m["result"].([]any)
 	}
+	sortByLabels(list, isList)
+}
+
+// sortMatrix orders the series of a range by labels: those of a range selector come in any order.
+func sortMatrix(data any) {
+	m, _ := data.(map[string]any)
+	list, _ := m["result"].([]any)
+	sortByLabels(list, false)
+}
+
+// sortByLabels orders series by their labels, which they are or have as their metric.
+func sortByLabels(list []any, bare bool) {
 	key := func(x any) string {
-		if series, ok := x.(map[string]any); ok && !isList {
+		if series, ok := x.(map[string]any); ok && !bare {
 			x = series["metric"]
 		}
 		text, _ := json.Marshal(x) // maps are written in the order of their keys

@@ -264,7 +264,7 @@ func emptyList(v any) bool {
 func TestDifferencesAreSeen(t *testing.T) {
 	t.Parallel()
 	peer := startReference(t)
-	newShop().requests(func(r *prompb.WriteRequest) { write(t, peer.base, "/api/v1/write", r) })
+	newShop().requests(func(r *prompb.WriteRequest) { write(t, peer.base, r) })
 	at := strconv.FormatInt(time.Now().Add(-5*time.Minute).Unix(), 10)
 	answer := func(q string) envelope { return ask(t, peer.base, "query", url.Values{"query": {q}, "time": {at}}) }
 	const q = "shop_num_cpus"

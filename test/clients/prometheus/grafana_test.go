@@ -76,8 +76,8 @@ func TestGrafana(t *testing.T) {
 	s := newShop()
 	s.fill(t, product.HTTP, peer.base)
 	traced := tracedSeries(s.end.Add(-3 * time.Minute))
-	write(t, product.HTTP, "/api/v1/write", traced)
-	write(t, peer.base, "/api/v1/write", traced)
+	write(t, product.HTTP, traced)
+	write(t, peer.base, traced)
 	all := fixtures(t, s.end.Add(-10*time.Minute), s.end)
 	require.Len(t, all, 28)
 	for i, f := range all {

@@ -150,12 +150,17 @@ func sortedLabels(pairs []string) []string {
 	return pairs
 }
 
-// write sends a remote write request of version 1 to a URL; any answer of 2xx is good.
-func write(t testing.TB, base, path string, r *prompb.WriteRequest) {
+// write sends a remote write request of version 1 to a server; any answer of 2xx is good.
+func write(t testing.TB, base string, r *prompb.WriteRequest) {
+	t.Helper()
+	writeAs(t, base, "", r)
+}
+
+func writeAs(t testing.TB, base, org string, r *prompb.WriteRequest) {
 	t.Helper()
 	body, err := r.Marshal()
 	require.NoError(t, err)
-	res, err := mstest.Client{Base: base}.Do(t.Context(), http.MethodPost, path, snappy.Encode(nil, body),
+	res, err := mstest.Client{Base: base, Org: org}.Do(t.Context(), http.MethodPost, "/api/v1/write", snappy.Encode(nil, body),
 		"Content-Type", "application/x-protobuf", "Content-Encoding", "snappy", "X-Prometheus-Remote-Write-Version", "0.1.0")
 	require.NoError(t, err)
 	require.Equal(t, 2, res.Status/100, "%d %s", res.Status, res.Body)
@@ -165,7 +170,7 @@ func write(t testing.TB, base, path string, r *prompb.WriteRequest) {
 func (s *shop) fill(t testing.TB, product, peer string) {
 	t.Helper()
 	s.requests(func(r *prompb.WriteRequest) {
-		write(t, product, "/api/v1/write", r)
-		write(t, peer, "/api/v1/write", r)
+		write(t, product, r)
+		write(t, peer, r)
 	})
 }
