@@ -1,0 +1,114 @@
+package promql_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/testkit/promtest"
+	"github.com/millstream/millstream/internal/wire/promwrite"
+)
+
+// manyNames is a load of many metrics.
+type manyNames struct {
+	names, series int // metrics, and series of each
+	steps         int // samples of each series, one a minute
+	flushEvery    int // steps
+}
+
+// Many metric names are few files: a flush is one a partition, however many metrics there are.
+func TestManyNamesAreFewFiles(t *testing.T) {
+	t.Parallel()
+	manyNames{names: 500, series: 4, steps: 6, flushEvery: 2}.run(t)
+}
+
+func (m manyNames) run(t *testing.T) {
+	b := newBench(t)
+	const begin = 1_760_000_400 // at a full hour
+	segments := func() (n int, rows int64) {
+		s, err := b.Catalog.Snapshot(t.Context(), catalog.SnapshotQuery{Datasets: []catalog.DatasetID{1}, End: math.MaxInt64})
+		require.NoError(t, err)
+		for _, x := range s.Segments {
+			rows += x.Rows
+		}
+		return len(s.Segments), rows
+	}
+	flushes, before := 0, 0
+	began := time.Now()
+	for step := range m.steps {
+		m.send(t, b, begin+int64(step)*60)
+		if (step+1)%m.flushEvery == 0 || step+1 == m.steps {
+			b.Flush(t)
+			flushes++
+			n, _ := segments()
+			require.LessOrEqual(t, n-before, 4, "files of a flush")
+			before = n
+		}
+	}
+	t.Logf("%d samples written in %v", m.names*m.series*m.steps, time.Since(began).Round(time.Millisecond))
+	n, rows := segments()
+	require.LessOrEqual(t, n, 4*flushes)
+	require.EqualValues(t, m.names*m.series*m.steps, rows)
+	require.Equal(t, m.names, len(m.texts(t, b, "label/__name__/values", nil)))
+	require.Equal(t, m.series, len(m.texts(t, b, "label/instance/values", nil)))
+	require.Equal(t, []string{"__name__", "instance", "job"}, m.texts(t, b, "labels", nil))
+	of := url.Values{"match[]": {"app_metric_7_total"}}
+	require.Equal(t, m.series, len(m.texts(t, b, "label/instance/values", of)))
+	require.Equal(t, []string{"__name__", "instance", "job"}, m.texts(t, b, "labels", of))
+	at := float64(begin + int64(m.steps-1)*60)
+	require.Equal(t, map[string]string{"{}": strconv.Itoa(m.series)}, b.instant(t, "count(app_metric_7_total)", at))
+	streams, err := b.Catalog.Streams(t.Context(), promtest.Org)
+	require.NoError(t, err)
+	require.Len(t, streams, m.names, "a row of the catalog each, and none a series")
+}
+
+// send writes one sample of every series.
+func (m manyNames) send(t *testing.T, b *bench, seconds int64) {
+	t.Helper()
+	const perRequest = 5000
+	request := &prompb.WriteRequest{}
+	flush := func() {
+		body, err := request.Marshal()
+		require.NoError(t, err)
+		_, err = b.Write(t.Context(), body, promwrite.V1)
+		require.NoError(t, err)
+		request.Timeseries = request.Timeseries[:0]
+	}
+	for name := range m.names {
+		metric := fmt.Sprintf("app_metric_%d_total", name)
+		for i := range m.series {
+			request.Timeseries = append(request.Timeseries, prompb.TimeSeries{
+				Labels: []prompb.Label{
+					{Name: "__name__", Value: metric}, {Name: "instance", Value: "10.0.0." + strconv.Itoa(i)}, {Name: "job", Value: "app"},
+				},
+				Samples: []prompb.Sample{{Timestamp: seconds * 1000, Value: float64(name + i)}},
+			})
+			if len(request.Timeseries) == perRequest {
+				flush()
+			}
+		}
+	}
+	if len(request.Timeseries) > 0 {
+		flush()
+	}
+}
+
+// texts asks a question about labels and reports how long the answer took.
+func (manyNames) texts(t *testing.T, b *bench, path string, form url.Values) (out []string) {
+	t.Helper()
+	for _, when := range []string{"first", "again"} {
+		began := time.Now()
+		data := b.ask(t, path, form)
+		t.Logf("%s %v, %s: %v", path, form, when, time.Since(began).Round(100*time.Microsecond))
+		require.NoError(t, json.Unmarshal(data, &out))
+	}
+	return out
+}
