@@ -44,7 +44,7 @@ test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL
 
 .PHONY: test-long
 test-long: setup ## run the tests with millions of rows and gigabytes of log (half an hour, 30 GB of disk below TMPDIR)
-	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query ./internal/compactor
+	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query ./test/promql ./internal/compactor
 
 .PHONY: test-prometheus
 test-prometheus: setup .tools/prometheus .tools/promtool ## compare with a real Prometheus and promtool (builds them, minutes; then a quarter of an hour)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/testkit/promtest"
 	"github.com/millstream/millstream/internal/wire/promwrite"
 )
@@ -42,26 +43,29 @@ func (m manyNames) run(t *testing.T) {
 		return len(s.Segments), rows
 	}
 	flushes, before := 0, 0
+	flush := func() {
+		b.Flush(t)
+		flushes++
+		n, _ := segments()
+		require.LessOrEqual(t, n-before, 4, "files of a flush")
+		before = n
+	}
 	began := time.Now()
 	for step := range m.steps {
-		m.send(t, b, begin+int64(step)*60)
+		m.send(t, b, begin+int64(step)*60, flush)
 		if (step+1)%m.flushEvery == 0 || step+1 == m.steps {
-			b.Flush(t)
-			flushes++
-			n, _ := segments()
-			require.LessOrEqual(t, n-before, 4, "files of a flush")
-			before = n
+			flush()
 		}
 	}
 	t.Logf("%d samples written in %v", m.names*m.series*m.steps, time.Since(began).Round(time.Millisecond))
 	n, rows := segments()
 	require.LessOrEqual(t, n, 4*flushes)
 	require.EqualValues(t, m.names*m.series*m.steps, rows)
-	require.Equal(t, m.names, len(m.texts(t, b, "label/__name__/values", nil)))
-	require.Equal(t, m.series, len(m.texts(t, b, "label/instance/values", nil)))
+	require.Len(t, m.texts(t, b, "label/__name__/values", nil), m.names)
+	require.Len(t, m.texts(t, b, "label/instance/values", nil), m.series)
 	require.Equal(t, []string{"__name__", "instance", "job"}, m.texts(t, b, "labels", nil))
 	of := url.Values{"match[]": {"app_metric_7_total"}}
-	require.Equal(t, m.series, len(m.texts(t, b, "label/instance/values", of)))
+	require.Len(t, m.texts(t, b, "label/instance/values", of), m.series)
 	require.Equal(t, []string{"__name__", "instance", "job"}, m.texts(t, b, "labels", of))
 	at := float64(begin + int64(m.steps-1)*60)
 	require.Equal(t, map[string]string{"{}": strconv.Itoa(m.series)}, b.instant(t, "count(app_metric_7_total)", at))
@@ -70,8 +74,8 @@ func (m manyNames) run(t *testing.T) {
 	require.Len(t, streams, m.names, "a row of the catalog each, and none a series")
 }
 
-// send writes one sample of every series.
-func (m manyNames) send(t *testing.T, b *bench, seconds int64) {
+// send writes one sample of every series. It calls full when the buffers are, and tries again.
+func (m manyNames) send(t *testing.T, b *bench, seconds int64, full func()) {
 	t.Helper()
 	const perRequest = 5000
 	request := &prompb.WriteRequest{}
@@ -79,6 +83,10 @@ func (m manyNames) send(t *testing.T, b *bench, seconds int64) {
 		body, err := request.Marshal()
 		require.NoError(t, err)
 		_, err = b.Write(t.Context(), body, promwrite.V1)
+		if fault.Is(err, fault.Unavailable) {
+			full()
+			_, err = b.Write(t.Context(), body, promwrite.V1)
+		}
 		require.NoError(t, err)
 		request.Timeseries = request.Timeseries[:0]
 	}

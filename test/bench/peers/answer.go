@@ -14,6 +14,9 @@ func readAnswer(d dialect, text []byte, fields []string) ([][]string, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
+	if w, ok := d.(wholeReader); ok {
+		return w.rows(text)
+	}
 	var rows [][]string
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {

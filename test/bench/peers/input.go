@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +17,10 @@ import (
 // chunks is the number of requests that carry the rows.
 const chunks = 30
 
-// An input is the file of JSON lines that every server is given.
+// An input is the file of JSON lines, or of remote write requests, that every server is given.
 type input struct {
 	path      string
+	header    http.Header // of its requests
 	rows      int
 	bytes     int64
 	generator string // which program made it
@@ -39,7 +41,7 @@ func prepareInput(ctx context.Context, folder string, rows int, progress io.Writ
 			return nil, err
 		}
 	}
-	in := &input{path: path, rows: rows, generator: generator}
+	in := &input{path: path, rows: rows, generator: generator, header: http.Header{"Content-Type": {"application/x-ndjson"}}}
 	if err := in.scan(); err != nil {
 		return nil, fmt.Errorf("read the rows: %w", err)
 	}

@@ -1,8 +1,10 @@
-// Command peers measures Millstream against VictoriaLogs: the same rows, the same client, the same questions, in turn on one machine.
+// Command peers measures Millstream against VictoriaLogs, or against Prometheus and VictoriaMetrics: the same rows, the same client, the
+// same questions, in turn on one machine.
 //
 //	make bench-peers                          3,000,000 rows; BENCH_ROWS changes that
 //	make bench-peers ARGS='--quick'           300,000 rows
 //	make bench-peers ARGS='--questions word'  only the rows of the table whose name matches
+//	make bench-peers ARGS='--metrics'         3,600,000 samples of 10,000 series instead; with --quick of 1,000
 //
 // It prints one markdown table with ratios and what docs/performance.md wants of them, and keeps a copy in test/bench/results. It
 // judges nothing: the exit code only tells whether the measurement could be made. Run it from the root of the repository.
@@ -30,6 +32,7 @@ const (
 
 // settings say what to measure.
 type settings struct {
+	metrics   bool // samples instead of log rows
 	rows      int
 	loads     int // times that all rows are loaded; the questions are asked after the last
 	rounds    int // times that a question is asked
@@ -56,11 +59,15 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
 	}
-	in, err := prepareInput(ctx, cache, cfg.rows, progress)
+	prepare := prepareInput
+	if cfg.metrics {
+		prepare = prepareSamples
+	}
+	in, err := prepare(ctx, cache, cfg.rows, progress)
 	if err != nil {
 		return err
 	}
-	servers, err := prepareServers(ctx, cfg.only, progress)
+	servers, err := prepareServers(ctx, cfg, progress)
 	if err != nil {
 		return err
 	}
@@ -93,12 +100,18 @@ func parse(args []string, rows string, usage io.Writer) (settings, error) {
 	quick := flags.Bool("quick", false, "load 300,000 rows instead of BENCH_ROWS")
 	flags.IntVar(&cfg.loads, "loads", 1, "times to load all rows, in turn; medians are shown")
 	flags.IntVar(&cfg.rounds, "rounds", 5, "times to ask every question, in turn; medians are shown")
+	flags.BoolVar(&cfg.metrics, "metrics", false, "measure metrics against Prometheus and VictoriaMetrics")
 	pattern := flags.String("questions", "", "ask only those whose name matches this regular expression")
-	flags.StringVar(&cfg.only, "only", "", "measure one server: product or victorialogs")
+	flags.StringVar(&cfg.only, "only", "", "measure one server: product, victorialogs, prometheus or victoriametrics")
 	if err := flags.Parse(args); err != nil {
 		return cfg, err
 	}
-	if *quick {
+	switch {
+	case cfg.metrics && *quick:
+		cfg.rows = quickSamples
+	case cfg.metrics:
+		cfg.rows = allSamples
+	case *quick:
 		cfg.rows = quickRows
 	}
 	if cfg.loads < 1 || cfg.rounds < 1 {

@@ -5,7 +5,7 @@ import "fmt"
 // A question is one row of the table that is asked of every server over and over.
 type question struct {
 	name   string
-	sql    string
+	sql    string // of a question about metrics: PromQL, which all servers take
 	logsQL string
 	fields []string // of the answer, under the names of the SQL; empty: the servers' answers are not compared
 	goal   float64  // wanted of the ratio to the peer, at most

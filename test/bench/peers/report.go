@@ -63,7 +63,11 @@ func publish(out io.Writer, about conditions, servers []dialect, results []resul
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of results: %w", err)
 	}
-	name := filepath.Join(folder, fmt.Sprintf("%s-%d.md", about.date, about.rows))
+	kind := ""
+	if about.metrics {
+		kind = "-metrics"
+	}
+	name := filepath.Join(folder, fmt.Sprintf("%s%s-%d.md", about.date, kind, about.rows))
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
@@ -77,7 +81,11 @@ func report(about conditions, servers []dialect, results []result) string {
 	for i, s := range servers {
 		versions[i] = s.name() + " " + s.version()
 	}
-	fmt.Fprintf(&b, "# %s, %d rows of JSON lines (%d MB, %s)\n\n", about.date, about.rows, about.bytes/1e6, about.generator)
+	what := "rows of JSON lines"
+	if about.metrics {
+		what = "samples by remote write 1.0"
+	}
+	fmt.Fprintf(&b, "# %s, %d %s (%d MB, %s)\n\n", about.date, about.rows, what, about.bytes/1e6, about.generator)
 	fmt.Fprintf(&b, "%s. %d cores (%s). Load average %s before, %s after. Loads: %d, rounds: %d, servers in turn, "+
 		"medians; times include HTTP and JSON.\n\n", strings.Join(versions, ", "), about.cores, about.processor, about.loadBefore,
 		about.loadAfter, about.loads, about.rounds)

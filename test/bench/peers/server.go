@@ -27,7 +27,7 @@ type dialect interface {
 	command(dir string, port int) proctest.Config
 	// healthPath answers 200 once the server takes requests.
 	healthPath() string
-	// insertPath takes JSON lines.
+	// insertPath takes JSON lines, or remote write requests.
 	insertPath() string
 	// settled tells from the server's metrics whether all rows lie in their final files: nothing buffered, nothing being merged.
 	settled(m samples) bool
@@ -37,6 +37,12 @@ type dialect interface {
 	query(ctx context.Context, base, statement string) (*http.Request, error)
 	// cells reads the fields of one line of the answer, as text. It returns nil for a line that is no row.
 	cells(line []byte, fields []string) ([]string, error)
+}
+
+// A wholeReader is a dialect whose answer is one document.
+type wholeReader interface {
+	// rows reads the fields of every row; nil when answers are not to be compared.
+	rows(answer []byte) ([][]string, error)
 }
 
 // A server is a running process of one dialect.
@@ -84,7 +90,7 @@ func (s *server) load(ctx context.Context, in *input) error {
 	defer f.Close() //nolint:errcheck // it is only read
 	for i := range len(in.cuts) - 1 {
 		from, size := in.cuts[i], in.cuts[i+1]-in.cuts[i]
-		if err := s.insert(ctx, io.NewSectionReader(f, from, size), size); err != nil {
+		if err := s.post(ctx, io.NewSectionReader(f, from, size), size, in.header); err != nil {
 			return fmt.Errorf("send chunk %d: %w", i, err)
 		}
 	}
@@ -93,15 +99,20 @@ func (s *server) load(ctx context.Context, in *input) error {
 
 // insert sends JSON lines of so many bytes.
 func (s *server) insert(ctx context.Context, lines io.Reader, size int64) error {
+	return s.post(ctx, lines, size, http.Header{"Content-Type": {"application/x-ndjson"}})
+}
+
+// post sends a body of so many bytes.
+func (s *server) post(ctx context.Context, body io.Reader, size int64, header http.Header) error {
 	if size == 0 {
 		return nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+s.insertPath(), lines)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+s.insertPath(), body)
 	if err != nil {
 		return err
 	}
 	req.ContentLength = size
-	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Header = header.Clone()
 	return discard(s.do(req))
 }
 
@@ -176,11 +187,15 @@ func discard(body io.ReadCloser, err error) error {
 }
 
 // prepareServers returns the dialects to measure, the product first; their programs are built when missing.
-func prepareServers(ctx context.Context, only string, progress io.Writer) ([]dialect, error) {
+func prepareServers(ctx context.Context, cfg settings, progress io.Writer) ([]dialect, error) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		return nil, err
 	}
+	if cfg.metrics {
+		return prepareMetricServers(ctx, root, cfg.only, progress)
+	}
+	only := cfg.only
 	var all []dialect
 	if only == "" || only == "product" {
 		d, err := newProduct(ctx, root)
