@@ -3,9 +3,15 @@ package app
 import (
 	"context"
 
+	"google.golang.org/grpc/metadata"
+
+	"github.com/millstream/millstream/internal/auth"
+	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/httpapi"
 	"github.com/millstream/millstream/internal/lifecycle"
 	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/overrides"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -24,6 +30,34 @@ func (n *node) addOverrides(g *lifecycle.Group) {
 		Start: func(context.Context) error { return n.overrides.Load() },
 		Run:   n.overrides.Run,
 	})
+}
+
+// requestRates are the rates of requests, which routers have and standalone processes have not. Each process counts for itself.
+func (n *node) requestRates() httpapi.RequestRates {
+	if n.router == nil {
+		return httpapi.RequestRates{}
+	}
+	of := n.config.Router
+	rate := func(class string, qps int64) *quota.Requests {
+		return quota.NewRequests(clock.System{}, class, quota.RequestRate{PerSecond: qps, Burst: qps * of.BurstMultiplier})
+	}
+	return httpapi.RequestRates{Intake: rate("intake", of.IntakeQPS), Query: rate("query", of.QueryQPS)}
+}
+
+// countedCallers authenticates gRPC calls and counts them as writes.
+type countedCallers struct {
+	*auth.Authenticator
+
+	requests *quota.Requests // nil: calls are not counted
+}
+
+// GRPC returns who calls.
+func (c countedCallers) GRPC(md metadata.MD, need auth.Right) (auth.Principal, error) {
+	p, err := c.Authenticator.GRPC(md, need)
+	if err == nil && c.requests != nil {
+		_, err = c.requests.Take(p.Org())
+	}
+	return p, err
 }
 
 // limitReport tells operators and orgs about limits.

@@ -95,7 +95,7 @@ func (l *listeners) peerAddress() string {
 func (l *listeners) start(context.Context) error {
 	who := auth.New(auth.Mode(l.config.Auth.Mode))
 	deps := httpapi.Deps{
-		Auth: who, Status: l.node, Cluster: operators{l.node}, Limits: limitReport{l.node}, Version: version,
+		Auth: who, Status: l.node, Cluster: operators{l.node}, Limits: limitReport{l.node}, Requests: l.requestRates(), Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	if l.takesWrites() {
@@ -116,7 +116,7 @@ func (l *listeners) start(context.Context) error {
 		case s.name == portOTLPGRPC:
 			otlpgrpc.RegisterCompressors()
 			s.grpc = grpc.NewServer(otlpgrpc.ServerOptions()...)
-			otlpgrpc.NewService(who, deps.Front, l.component("otlp_grpc")).Register(s.grpc)
+			otlpgrpc.NewService(countedCallers{who, deps.Requests.Intake}, deps.Front, l.component("otlp_grpc")).Register(s.grpc)
 		case s.peers:
 			s.grpc = rpc.NewServer(l.config.Cluster.Token.Reveal(), l.services(), l.component("rpc"))
 		}

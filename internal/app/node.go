@@ -106,7 +106,7 @@ func (n *node) startEngine(context.Context) error {
 	}
 	if n.has(config.Router) && !n.config.Node.IsStandalone() {
 		n.router = router.New(router.Deps{
-			Members: n.members, Nodes: others{n}, Logger: n.component("router"), Registerer: n.metrics,
+			Members: n.members, Nodes: others{n}, ForwardBytes: n.config.Router.ForwardBytes, Logger: n.component("router"), Registerer: n.metrics,
 		})
 	}
 	if !n.has(config.QueryRole) && !n.has(config.CompactRole) {
@@ -129,7 +129,10 @@ func (n *node) makeIngest() {
 		Node: c.Node.ID, Address: n.self.Address, StagingDir: n.stagingDir(),
 		FlushInterval: c.Intake.FlushInterval, BufferMaxSize: c.Intake.BufferMaxSize,
 		BufferMemoryMax: c.Intake.BufferMemoryMax, MaxColumns: func(org tenant.ID) int { return n.limits.For(org).MaxColumns },
-		WAL: wal.Options{Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay},
+		MaxStreams: func(org tenant.ID) int { return n.limits.For(org).MaxGlobalStreams },
+		WAL: wal.Options{
+			Dir: c.WAL.Dir, SegmentSize: c.WAL.SegmentSize, Sync: wal.SyncMode(c.WAL.Sync), BatchMaxDelay: c.WAL.BatchMaxDelay,
+		},
 	}, ingest.Deps{Catalog: n.catalog, Objects: n.objects, Logger: n.component("ingest"), Registerer: n.metrics})
 }
 
@@ -208,7 +211,8 @@ func (n *node) front() *ingress.Front {
 		writer = n.router
 	}
 	return ingress.NewFront(writer, ingress.Limits{
-		MaxBodyBytes: n.config.Intake.MaxBodySize, For: n.limits.For,
+		MaxBodyBytes: n.config.Intake.MaxBodySize, InFlightBytes: n.config.Intake.InFlightMax,
+		For: n.limits.For,
 		Bytes: n.writeLimits.bytes, Rows: n.writeLimits.rows, Options: n.writeLimits.of,
 	}, clock.System{}, n.metrics)
 }

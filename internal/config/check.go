@@ -150,6 +150,9 @@ func (c *Config) checkWork(faults *Faults) {
 	if c.Intake.BufferMemoryMax < c.Intake.BufferMaxSize {
 		faults.add("intake.buffer_memory_max", "it is below intake.buffer_max_size, which is for one stream")
 	}
+	if c.Intake.InFlightMax*3/4 < c.Intake.MaxBodySize {
+		faults.add("intake.inflight_memory_max", "three quarters of it must hold a body of intake.max_body_size")
+	}
 	if least := minQueryMemory * int64(c.Querier.Concurrency); c.Querier.MemoryLimit < least {
 		faults.add("querier.memory_limit", "%d queries at once need at least %s", c.Querier.Concurrency, strings.Trim(showSize(least), `"`))
 	}

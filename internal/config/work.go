@@ -8,6 +8,7 @@ type Intake struct {
 	BufferMaxSize   int64 // bytes of one stream
 	BufferMemoryMax int64 // bytes of all streams
 	MaxBodySize     int64 // bytes, inflated
+	InFlightMax     int64 // bytes of all bodies that are being read
 }
 
 func (i *Intake) declare(d *declarer) {
@@ -16,6 +17,8 @@ func (i *Intake) declare(d *declarer) {
 	d.size(&i.BufferMemoryMax, "buffer_memory_max", 128*mib, "Memory of all rows that are not in files yet. Writes wait at it, then get 503.")
 	d.size(&i.MaxBodySize, "max_body_size", 64*mib,
 		"Largest inflated body of a request that is decoded as a whole (all but JSON lines). Larger: 413. OTLP/gRPC messages: half.")
+	d.size(&i.InFlightMax, "inflight_memory_max", 128*mib,
+		"Memory of all request bodies that are being read and decoded. An org gets at most three times of what is left free, beyond: 503.")
 }
 
 // Querier is how queries are answered.
@@ -44,11 +47,22 @@ func (q *Querier) declare(d *declarer) {
 // Routing is how requests are handed to other nodes.
 type Routing struct {
 	ForwardTimeout time.Duration // for the answer of an intake node to one batch
+	ForwardBytes   int64         // of batches on their way to intake nodes
+
+	IntakeQPS       int64 // write requests of an org a second; 0 = no limit
+	QueryQPS        int64 // queries of an org a second; 0 = no limit
+	BurstMultiplier int64 // seconds' worth of requests that may come at once
 }
 
 func (r *Routing) declare(d *declarer) {
 	d.ticks(&r.ForwardTimeout, "forward_timeout_ms", time.Millisecond, 5*time.Second,
 		"An intake node that does not answer a batch within so long is asked once more; then the client gets 503 \"outcome unknown\".")
+	d.size(&r.ForwardBytes, "forward_memory_max", 128*mib,
+		"Memory of the batches on their way to intake nodes. Writes wait at it, then get 503.")
+	count(d, &r.IntakeQPS, "rate_limit.intake_qps", 1000,
+		"Write requests that an org may send a second to one router, under every protocol. Above: 429. 0: no limit. Not on standalone.")
+	count(d, &r.QueryQPS, "rate_limit.query_qps", 100, "Queries that an org may send a second to one router. Above: 429. 0: no limit.")
+	count(d, &r.BurstMultiplier, "rate_limit.burst_multiplier", 2, "Seconds' worth of requests that may come at once after a pause.")
 }
 
 // Compactor is how files are kept in order.

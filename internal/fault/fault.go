@@ -34,6 +34,8 @@ type Error struct {
 	Cause   error
 	// RetryAfter, when positive, is the wait that a client is told (Retry-After, RetryInfo).
 	RetryAfter time.Duration
+	// Reason, when set, is the reason with which the data that was refused is counted, as in the table of limits.
+	Reason string
 }
 
 // Error implements error. It includes the cause, so it is for logs; clients get Message.
@@ -61,6 +63,20 @@ func Wrap(k Kind, err error, format string, args ...any) *Error {
 func (e *Error) After(d time.Duration) *Error {
 	e.RetryAfter = d
 	return e
+}
+
+// For sets the reason with which refused data is counted and returns e.
+func (e *Error) For(reason string) *Error {
+	e.Reason = reason
+	return e
+}
+
+// Reason returns the reason with which refused data is counted, "" for none.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Reason
+	}
+	return ""
 }
 
 // KindOf returns the kind of the outermost *Error in err's chain. A bare context error maps to Canceled or Deadline, any other

@@ -45,11 +45,7 @@ func (a *api) exportBody(r *http.Request, s signal.Signal, enc otlp.Encoding) ([
 		return nil, err
 	}
 	t.Signal = s
-	body, err := a.Front.ReadAll(r.Body, r.Header.Get("Content-Encoding"))
-	if err != nil {
-		return nil, err
-	}
-	result, err := a.Front.OTLP(r.Context(), t, body, enc)
+	result, err := a.Front.Export(r.Context(), t, r.Body, r.Header.Get("Content-Encoding"), enc)
 	if err != nil {
 		return nil, err
 	}

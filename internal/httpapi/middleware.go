@@ -25,6 +25,7 @@ type contextKey struct{}
 type exchange struct {
 	id      string
 	started time.Time
+	header  http.Header  // of the answer
 	org     atomic.Value // string
 	err     atomic.Value // error
 }
@@ -76,7 +77,7 @@ func newObserver(logger *slog.Logger, reg prometheus.Registerer) *observer {
 // wrap gives each request an id, catches panics, and logs and counts the status that was written.
 func (o *observer) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := &exchange{id: r.Header.Get(RequestIDHeader), started: time.Now()}
+		e := &exchange{id: r.Header.Get(RequestIDHeader), started: time.Now(), header: w.Header()}
 		if !usableID(e.id) {
 			e.id = ulid.Make().String()
 		}

@@ -14,7 +14,7 @@ func (a *api) prometheus(r chi.Router) {
 		return
 	}
 	edge := promapi.Edge{
-		Who: a.reader, Ready: a.Status.Ready, Failed: noteError,
+		Who: a.queryReader, Ready: a.Status.Ready, Failed: noteError,
 		Database: func(r *http.Request) string { return r.Header.Get(databaseHeader) },
 	}
 	r.Mount("/prometheus", promapi.Handler(edge, a.PromQL))

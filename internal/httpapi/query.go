@@ -98,7 +98,7 @@ func (a *api) reader(r *http.Request) (auth.Principal, error) {
 }
 
 func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Format, err error) {
-	p, err := a.reader(r)
+	p, err := a.queryReader(r)
 	if err != nil {
 		return q, format, err
 	}

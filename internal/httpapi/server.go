@@ -32,7 +32,8 @@ type Deps struct {
 	PromRead   promapi.Reader   // nil: there is no remote read
 	Status     Status
 	Cluster    Cluster
-	Limits     Limits // nil: nothing is told about limits
+	Limits     Limits       // nil: nothing is told about limits
+	Requests   RequestRates // of orgs
 	Metrics    http.Handler
 	Version    string
 	Logger     *slog.Logger
@@ -102,6 +103,15 @@ func (a *api) who(r *http.Request, need auth.Right) (auth.Principal, error) {
 	return p, err
 }
 
+// writer authenticates a request that writes, or that an agent sends before it writes, and counts it.
+func (a *api) writer(r *http.Request) (auth.Principal, error) {
+	p, err := a.who(r, auth.Write)
+	if err != nil {
+		return p, err
+	}
+	return p, a.count(r, p, a.Requests.Intake)
+}
+
 // Headers that choose where rows go.
 const (
 	databaseHeader    = "X-Millstream-Database"
@@ -111,7 +121,7 @@ const (
 
 // target reads org, database and stream of a write request; the stream is empty when the header is.
 func (a *api) target(r *http.Request) (ingress.Target, error) {
-	p, err := a.who(r, auth.Write)
+	p, err := a.writer(r)
 	if err != nil {
 		return ingress.Target{}, err
 	}

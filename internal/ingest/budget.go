@@ -2,84 +2,52 @@ package ingest
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/millstream/millstream/internal/clock"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/quota"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // maxMemoryWait bounds how long a write waits for room in the buffers before it is refused.
 const maxMemoryWait = 10 * time.Second
 
-// budget counts the bytes of all buffers against their bound.
-type budget struct {
-	max   int64
-	clock clock.Clock
-	mu    *budgetState
-}
+// budget counts the bytes of all buffers against their bound, of which each org gets a share.
+type budget struct{ shares *quota.Shares }
 
-type budgetState struct {
-	sync.Mutex
-	used  int64
-	freed chan struct{} // closed and replaced when bytes are released
-}
+func newBudget(limit int64, c clock.Clock) budget { return budget{quota.NewShares(limit, c)} }
 
-func newBudget(limit int64, c clock.Clock) budget {
-	return budget{max: limit, clock: c, mu: &budgetState{freed: make(chan struct{})}}
-}
-
-// acquire charges n bytes. Above the bound it calls kick and waits for releases, at most maxMemoryWait, then returns ErrMemory. A
-// batch larger than the whole bound passes when nothing else is held.
-func (m budget) acquire(ctx context.Context, n int64, kick func()) error {
-	var timeout <-chan time.Time
-	for {
-		m.mu.Lock()
-		if m.mu.used == 0 || m.mu.used+n <= m.max {
-			m.mu.used += n
-			m.mu.Unlock()
-			return nil
-		}
-		freed := m.mu.freed
-		m.mu.Unlock()
-		kick()
-		if timeout == nil {
-			timeout = m.clock.After(maxMemoryWait)
-		}
-		select {
-		case <-freed:
-		case <-timeout:
-			return ErrMemory
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// acquire charges n bytes to an org. Above the bound, or above the org's share of it, it calls kick and waits for releases, at most
+// maxMemoryWait, then returns ErrMemory or an error that says whose rows fill the buffers. A batch larger than the whole bound passes
+// when nothing else is held.
+func (m budget) acquire(ctx context.Context, org tenant.ID, n int64, kick func()) error {
+	ok, err := m.shares.Take(ctx, org, n, maxMemoryWait, kick)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		return nil
+	case m.shares.Used()+n <= m.shares.Max():
+		return fault.New(fault.Unavailable,
+			"rows of org %s that are in no file yet hold %d bytes, its share of the intake buffers (intake.buffer_memory_max is %d): send slower",
+			org, m.shares.Of(org), m.shares.Max()).After(time.Second)
+	default:
+		return ErrMemory
 	}
 }
 
 // force charges n bytes whatever the bound (replay, which flushes by itself).
-func (m budget) force(n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.mu.used += n
-}
+func (m budget) force(org tenant.ID, n int64) { m.shares.Force(org, n) }
 
-// release gives n bytes back.
-func (m budget) release(n int64) {
-	if n == 0 {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.mu.used -= n
-	close(m.mu.freed)
-	m.mu.freed = make(chan struct{})
-}
+// release gives n bytes of an org back.
+func (m budget) release(org tenant.ID, n int64) { m.shares.Release(org, n) }
 
 // used returns the bytes held.
-func (m budget) used() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.used
-}
+func (m budget) used() int64 { return m.shares.Used() }
+
+// full reports whether more is held than the bound allows.
+func (m budget) full() bool { return m.shares.Used() > m.shares.Max() }
 
 // pressed reports whether more than half of the bound is held, which is when flushes no longer wait for their time.
-func (m budget) pressed() bool { return m.used() > m.max/2 }
+func (m budget) pressed() bool { return m.used() > m.shares.Max()/2 }

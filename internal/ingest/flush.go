@@ -246,7 +246,7 @@ func (g *Ingest) settle(ctx context.Context, s *shipment, r catalog.CommitResult
 		g.deps.Logger.Error("dataset is fenced: another process with this node.id has committed to it; its rows stay in the log",
 			"key", b.key.String(), "stream", b.dataset.String())
 		g.discard(ctx, s)
-		g.memory.release(b.fence())
+		g.memory.release(b.dataset.Org, b.fence())
 		g.metrics.fenced.Inc()
 	case catalog.Gone:
 		g.deps.Logger.Warn("dataset was dropped, its rows go with it", "key", b.key.String(), "stream", b.dataset.String())
@@ -258,7 +258,7 @@ func (g *Ingest) settle(ctx context.Context, s *shipment, r catalog.CommitResult
 
 // release drops the rows that the catalog has from the buffer and the log.
 func (g *Ingest) release(b *buffer, upTo uint64) {
-	g.memory.release(b.drop(upTo, g.deps.Clock.Now()))
+	g.memory.release(b.dataset.Org, b.drop(upTo, g.deps.Clock.Now()))
 	g.log.Release(b.key, upTo)
 }
 

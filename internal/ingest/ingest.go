@@ -10,6 +10,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wal"
 )
 
@@ -28,6 +29,7 @@ type Ingest struct {
 	log    *wal.Log
 
 	memory   budget
+	streams  streamLimits
 	window   window
 	kick     chan struct{} // a buffer wants a flush
 	progress atomic.Pointer[Progress]
@@ -68,6 +70,7 @@ func New(opts Options, deps Deps) *Ingest {
 	g.metrics = newMetrics(g.deps.Registerer, g)
 	g.names = newNames(g.deps.Catalog)
 	g.samples = newSamples(maxTracked)
+	g.streams.full = make(map[tenant.ID]fullOrg)
 	g.memory = newBudget(g.opts.BufferMemoryMax, g.deps.Clock)
 	g.mu.buffers = make(map[wal.Key]*buffer)
 	g.mu.older = make(map[catalog.WriterKey]struct{})
@@ -153,7 +156,7 @@ func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
 	var errs []error
 	var refused signal.RefusedSamples
 	for _, b := range batches {
-		wait, err := g.appendOrdered(ctx, b, &refused)
+		wait, err := g.appendAllowed(ctx, b, &refused)
 		if err != nil && len(waits) == 0 {
 			return &refusal{err}
 		}
@@ -170,6 +173,18 @@ func (g *Ingest) Write(ctx context.Context, batches ...*signal.Batch) error {
 		return err
 	}
 	return &refused
+}
+
+// appendAllowed is appendOrdered without the rows of streams that the org may not have.
+func (g *Ingest) appendAllowed(ctx context.Context, b *signal.Batch, refused *signal.RefusedSamples) (wait func() error, err error) {
+	allowed, err := g.limitStreams(ctx, b, refused)
+	if err != nil {
+		return nil, err
+	}
+	if allowed != b {
+		defer allowed.Record.Release()
+	}
+	return g.appendOrdered(ctx, allowed, refused)
 }
 
 // appendOrdered is append without the samples that an ordered batch may not have. Those that are durable in the end are remembered.
@@ -266,19 +281,19 @@ func (g *Ingest) enqueue(ctx context.Context, batch *signal.Batch) (wal.LSN, err
 		return 0, err
 	}
 	e := newEntry(record)
-	if err := g.memory.acquire(ctx, e.bytes, g.kickFlush); err != nil {
+	if err := g.memory.acquire(ctx, stream.Org, e.bytes, g.kickFlush); err != nil {
 		return 0, err
 	}
 	key := wal.Key{Dataset: int64(stream.Dataset), Node: g.writer.Node, Epoch: g.writer.Epoch}
 	room, err := g.log.Reserve(ctx, key, len(payload))
 	if err != nil {
-		g.memory.release(e.bytes)
+		g.memory.release(stream.Org, e.bytes)
 		return 0, err
 	}
 	defer room.Release()
 	lsn, size, err := g.insert(g.buffer(key, stream.Stream), e, room, payload)
 	if err != nil {
-		g.memory.release(e.bytes)
+		g.memory.release(stream.Org, e.bytes)
 		return 0, err
 	}
 	if size >= g.opts.BufferMaxSize {
@@ -321,6 +336,6 @@ func (g *Ingest) onGroup(first, last wal.LSN, err error) {
 	}
 	g.deps.Logger.Warn("write-ahead log group refused", "first_lsn", uint64(first), "last_lsn", uint64(last), "error", err)
 	for _, b := range g.all() {
-		g.memory.release(b.fail(first, last))
+		g.memory.release(b.dataset.Org, b.fail(first, last))
 	}
 }

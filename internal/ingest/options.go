@@ -43,6 +43,8 @@ type Options struct {
 	BufferMemoryMax int64
 	// MaxColumns returns how many columns a stream of an org may have; fields beyond go to signal.OverflowColumn. Nil: DefaultMaxColumns.
 	MaxColumns func(tenant.ID) int
+	// MaxStreams returns how many named streams an org may have, 0 = no limit. Nil: no limit.
+	MaxStreams func(tenant.ID) int
 	// RowGroupRows is the rows of a row group in segments. 0 leaves the choice to columnar.
 	RowGroupRows int
 	// WAL are the settings of the log; Node and Epoch are set by the component.
@@ -62,6 +64,9 @@ func (o Options) withDefaults() Options {
 	if o.ListedFor <= 0 {
 		o.ListedFor = DefaultListedFor
 	}
+	if o.MaxStreams == nil {
+		o.MaxStreams = func(tenant.ID) int { return 0 }
+	}
 	if o.MaxColumns == nil {
 		o.MaxColumns = func(tenant.ID) int { return DefaultMaxColumns }
 	}
@@ -72,6 +77,7 @@ func (o Options) withDefaults() Options {
 type Catalog interface {
 	catalog.Writers
 	EnsureStreams(ctx context.Context, streams []signal.Stream) ([]catalog.Stream, error)
+	Streams(ctx context.Context, org tenant.ID) ([]catalog.Stream, error)
 	ReserveColumns(ctx context.Context, stream catalog.StreamID, names []string) ([]catalog.Column, error)
 	Columns(ctx context.Context, stream catalog.StreamID) ([]catalog.Column, error)
 	NextSegments(ctx context.Context, n int) (catalog.SegmentID, error)

@@ -124,7 +124,7 @@ func (r *replayer) record(ctx context.Context, rec wal.Record) error {
 	b := r.buffer(rec.Key, r.names.replayed(d, catalog.DatasetID(rec.Dataset)).Stream)
 	e := newEntry(d.record)
 	e.seq = rec.Seq
-	r.memory.force(e.bytes)
+	r.memory.force(b.dataset.Org, e.bytes)
 	b.mu.Lock()
 	b.mu.last = max(b.mu.last, rec.Seq)
 	b.mu.committed = max(b.mu.committed, done)
@@ -133,7 +133,7 @@ func (r *replayer) record(ctx context.Context, rec wal.Record) error {
 	r.buffered++
 	if r.memory.pressed() {
 		r.flushAll(ctx)
-		if r.memory.used() > r.memory.max {
+		if r.memory.full() {
 			return errors.New("the buffers are full and cannot be flushed")
 		}
 	}

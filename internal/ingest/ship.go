@@ -163,7 +163,7 @@ func (g *Ingest) isolate(ctx context.Context, b *buffer, prefix []entry, cause e
 		if err := g.log.Quarantine(wal.Record{Key: b.key, Seq: e.seq, Payload: payload}, err); err != nil {
 			return err
 		}
-		g.memory.release(b.remove(e.seq))
+		g.memory.release(b.dataset.Org, b.remove(e.seq))
 		found = true
 	}
 	if !found {

@@ -14,8 +14,8 @@ const pieceBytes = 256 << 10
 // its limit, and the next one uses the same memory. Safe for concurrent use.
 type pieces struct{ free sync.Pool }
 
-// readAll reads r to its end. The result belongs to the caller.
-func (p *pieces) readAll(r io.Reader) ([]byte, error) {
+// readAll reads r to its end. The result belongs to the caller. Each piece's bytes are held first; what cannot be held is not read on.
+func (p *pieces) readAll(r io.Reader, h *held) ([]byte, error) {
 	var full []*[pieceBytes]byte
 	defer func() {
 		for _, piece := range full {
@@ -29,6 +29,11 @@ func (p *pieces) readAll(r io.Reader) ([]byte, error) {
 		}
 		full = append(full, piece)
 		n, err := fill(piece[:], r)
+		if n > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			if refusal := h.take(int64(n)); refusal != nil {
+				return nil, refusal
+			}
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return join(full, n), nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire"
 )
@@ -60,6 +61,13 @@ func (d *discards) countRows(org tenant.ID, r wire.Result) {
 		if n > 0 {
 			d.rows.WithLabelValues(d.label(org), wire.Cause(cause).String()).Add(float64(n))
 		}
+	}
+}
+
+// countFault counts rows that the writer has refused, if the error has a reason for that.
+func (d *discards) countFault(org tenant.ID, err error, rows int) {
+	if reason := fault.Reason(err); reason != "" && rows > 0 {
+		d.rows.WithLabelValues(d.label(org), reason).Add(float64(rows))
 	}
 }
 

@@ -25,6 +25,9 @@ import (
 type Limits struct {
 	// MaxBodyBytes bounds bodies that must be whole, inflated. Default 64 MiB.
 	MaxBodyBytes int64
+	// InFlightBytes bounds the memory of all bodies that are being read and decoded, of which each org gets a share. Default 128 MiB; at
+	// least enough for one body.
+	InFlightBytes int64
 	// For returns the limits of an org; it is asked at each request. Nil: limits.Default.
 	For func(tenant.ID) limits.Limits
 	// Bytes are the byte rates of orgs; nil: those that For tells, counted by this Front alone.
@@ -35,12 +38,16 @@ type Limits struct {
 	Options func(org tenant.ID, database string) map[string]string
 }
 
+// DefaultInFlightBytes is the default of Limits.InFlightBytes.
+const DefaultInFlightBytes = 128 << 20
+
 // Front takes client writes.
 type Front struct {
 	writer   Writer
 	limits   Limits
 	clock    clock.Clock
 	rate     *quota.Bytes
+	inFlight *quota.Shares
 	discards *discards
 	bodies   pieces
 }
@@ -50,13 +57,18 @@ func NewFront(w Writer, l Limits, c clock.Clock, reg prometheus.Registerer) *Fro
 	if l.MaxBodyBytes <= 0 {
 		l.MaxBodyBytes = wire.DefaultMaxBodyBytes
 	}
+	if l.InFlightBytes <= 0 {
+		l.InFlightBytes = DefaultInFlightBytes
+	}
 	if l.For == nil {
 		l.For = limits.Static(limits.Default())
 	}
 	if l.Bytes == nil {
 		l.Bytes = quota.NewBytes(c, RateOf(l.For))
 	}
-	return &Front{writer: w, limits: l, clock: c, discards: newDiscards(reg), rate: l.Bytes}
+	return &Front{
+		writer: w, limits: l, clock: c, discards: newDiscards(reg), rate: l.Bytes, inFlight: quota.NewShares(l.InFlightBytes, c),
+	}
 }
 
 // RateOf returns the byte rates among limits, as quota.NewBytes asks for them.
@@ -98,16 +110,17 @@ func (f *Front) options(org tenant.ID) wire.Options {
 	return wire.Options{
 		ReceivedAt: f.clock.Now(), MaxBodyBytes: f.limits.MaxBodyBytes,
 		MaxLineBytes: int(l.MaxLineSize), MaxColumns: l.MaxColumns, MaxFutureSkew: l.CreationGracePeriod, MaxAge: l.MaxAge(),
+		MaxLabels: l.MaxLabelNames, MaxLabelName: l.MaxLabelNameLength, MaxLabelValue: l.MaxLabelValueLength,
 	}
 }
 
-// ReadAll returns the inflated body, at most Limits.MaxBodyBytes.
-func (f *Front) ReadAll(body io.Reader, encoding string) ([]byte, error) {
-	r, err := Inflate(body, encoding, f.limits.MaxBodyBytes, f.limits.MaxBodyBytes)
+// readAll returns the inflated body, at most Limits.MaxBodyBytes, whose memory is held.
+func (f *Front) readAll(h *held, body io.Reader, encoding string) ([]byte, error) {
+	r, err := Inflate(h.packed(body, encoding), encoding, f.limits.MaxBodyBytes, f.limits.MaxBodyBytes)
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.bodies.readAll(r)
+	data, err := f.bodies.readAll(r, h)
 	return data, errors.Join(err, r.Close())
 }
 
@@ -123,7 +136,9 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 		return wire.Result{}, err
 	}
 	defer r.Close()
-	plain, whole := f.metered(t.Org, r), false
+	h := f.hold(t.Org)
+	defer h.release()
+	plain, whole := f.metered(t.Org, h.streamed(r)), false
 	if f.limits.Rows.Limited(ctx, databaseOf(stream)) {
 		plain, whole = peekWhole(plain)
 	}
@@ -132,8 +147,28 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 	})
 }
 
+// Export reads and writes an export request of one signal, as OTLP does with one that has been read.
+func (f *Front) Export(ctx context.Context, t Target, body io.Reader, encoding string, enc otlp.Encoding) (wire.Result, error) {
+	h := f.hold(t.Org)
+	defer h.release()
+	data, err := f.readAll(h, body, encoding)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	return f.export(ctx, t, data, enc)
+}
+
 // OTLP writes an export request of one signal. The target's Stream may be empty: logs and traces then go to their default stream.
 func (f *Front) OTLP(ctx context.Context, t Target, body []byte, enc otlp.Encoding) (wire.Result, error) {
+	h := f.hold(t.Org)
+	defer h.release()
+	if err := h.take(int64(len(body))); err != nil {
+		return wire.Result{}, err
+	}
+	return f.export(ctx, t, body, enc)
+}
+
+func (f *Front) export(ctx context.Context, t Target, body []byte, enc otlp.Encoding) (wire.Result, error) {
 	decode := otlp.DecodeMetrics
 	switch t.Signal {
 	case signal.Logs:
@@ -179,7 +214,9 @@ func (f *Front) run(ctx context.Context, to signal.Stream, whole bool, decode fu
 	err = p.finish(err)
 	result.Refuse(wire.DuplicateSample, p.refused.Duplicate, p.refused.FirstDuplicate)
 	result.Refuse(wire.OutOfOrder, p.refused.TooOld, p.refused.FirstTooOld)
+	result.Refuse(wire.StreamLimit, p.refused.NewStream, p.refused.FirstNewStream)
 	f.discards.countRows(org, result)
+	f.discards.countFault(org, err, p.lost)
 	if err == nil {
 		return result, nil
 	}
@@ -226,7 +263,9 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 		return esbulk.Response{}, err
 	}
 	defer r.Close()
-	body, err = f.whole(t.Org, r)
+	h := f.hold(t.Org)
+	defer h.release()
+	body, err = f.whole(t.Org, h, r)
 	if err != nil {
 		return esbulk.Response{}, err
 	}
@@ -236,7 +275,9 @@ func (f *Front) Bulk(ctx context.Context, t Target, body io.Reader, encoding str
 	}
 	response, err := esbulk.Decode(body, req, f.options(t.Org), func(b *signal.Batch) error {
 		defer b.Release()
-		return f.writer.Write(ctx, b)
+		err := f.writer.Write(ctx, b)
+		f.discards.countFault(t.Org, err, b.Rows())
+		return err
 	})
 	f.discards.countRows(t.Org, response.Result)
 	return response, err

@@ -29,13 +29,18 @@ func (f *Front) Loki(ctx context.Context, t Target, contentType, encoding string
 	if !isJSON && strings.EqualFold(strings.TrimSpace(encoding), "snappy") {
 		encoding = "" // says again what the protobuf form always is
 	}
-	data, err := f.ReadAll(body, encoding)
+	h := f.hold(t.Org)
+	defer h.release()
+	data, err := f.readAll(h, body, encoding)
 	if err != nil {
 		return wire.Result{}, err
 	}
 	decode := loki.DecodeJSON
 	if !isJSON {
 		decode = loki.DecodeProtobuf
+		if err := h.take(loki.PlainSize(data)); err != nil {
+			return wire.Result{}, err
+		}
 		if data, err = loki.Unsnappy(data, f.limits.MaxBodyBytes); err != nil {
 			return wire.Result{}, err
 		}

@@ -24,6 +24,7 @@ type pipeline struct {
 	stored  int // rows written
 	settled int // leading rows of the request that are stored or refused
 	refused signal.RefusedSamples
+	lost    int // rows of the batch whose writing failed
 
 	admission admission
 	admit     func(rows int) error // charges rows to the database
@@ -114,6 +115,8 @@ func (p *pipeline) wait() error {
 	if err == nil {
 		p.stored += p.batch.Rows()
 		p.settled = p.batch.Settled
+	} else {
+		p.lost = p.batch.Rows()
 	}
 	p.batch.Release()
 	p.batch = nil

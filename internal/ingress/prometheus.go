@@ -28,7 +28,9 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 	if strings.TrimSpace(encoding) == "" {
 		encoding = "snappy"
 	}
-	data, err := f.ReadAll(body, encoding)
+	h := f.hold(t.Org)
+	defer h.release()
+	data, err := f.readAll(h, body, encoding)
 	if err != nil {
 		return promwrite.Result{}, err
 	}

@@ -20,11 +20,11 @@ func (f *Front) admit(org tenant.ID, size int) error {
 
 // whole returns a reader of the same bytes. When the org has a rate they are read to the end and charged at once, since a protocol that
 // answers row by row must still be refused as a whole.
-func (f *Front) whole(org tenant.ID, r io.Reader) (io.Reader, error) {
+func (f *Front) whole(org tenant.ID, h *held, r io.Reader) (io.Reader, error) {
 	if !f.rate.Limited(org) {
-		return r, nil
+		return h.streamed(r), nil
 	}
-	data, err := f.bodies.readAll(r)
+	data, err := f.bodies.readAll(r, h)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,12 @@ package promapi
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -114,7 +117,8 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, a Answer) {
 		h.edge.Failed(r.Context(), a.Err)
 	}
 	if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
+		wait := max(fault.RetryAfter(a.Err), time.Second)
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	if len(a.Body) > 0 {
 		w.Header().Set("Content-Type", "application/json")

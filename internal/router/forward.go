@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // maxNodes is how many intake nodes are tried for one batch (seed 003).
@@ -104,6 +106,11 @@ func (r *Router) forward(ctx context.Context, view *cluster.View, p part) error 
 	if b.Block, err = r.codec.Append(nil, b.Record.Schema(), b.Record); err != nil {
 		return fault.Wrap(fault.Internal, err, "encode a batch of %s", b.Stream)
 	}
+	release, err := r.hold(ctx, b.Stream.Org, int64(len(b.Block)))
+	if err != nil {
+		return err
+	}
+	defer release()
 	var last error
 	for i, n := range view.Owners(p.slot, maxNodes) {
 		outcome, err := r.try(ctx, n, &b)
@@ -158,4 +165,20 @@ func unknownOutcome(ctx context.Context, n cluster.Node, err error) error {
 		return ctx.Err()
 	}
 	return fault.Wrap(fault.Unavailable, err, "outcome unknown: intake node %s did not answer, the rows may be stored or not", n.ID)
+}
+
+// maxForwardWait bounds how long a batch waits for others to arrive before it is refused.
+const maxForwardWait = 5 * time.Second
+
+// hold counts n bytes against what may be on its way, until release is called. It waits for room and then fails with fault.Unavailable.
+func (r *Router) hold(ctx context.Context, org tenant.ID, n int64) (release func(), err error) {
+	ok, err := r.onWay.Take(ctx, org, n, maxForwardWait, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fault.New(fault.Unavailable, "batches of org %s on their way to intake nodes hold %d bytes, its share of what all may "+
+			"hold (router.forward_memory_max is %d): send slower", org, r.onWay.Of(org), r.onWay.Max()).After(time.Second)
+	}
+	return func() { r.onWay.Release(org, n) }, nil
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire/arrowipc"
 )
@@ -55,10 +57,12 @@ type Nodes interface {
 
 // Deps are the collaborators.
 type Deps struct {
-	Members    Members
-	Nodes      Nodes
-	Logger     *slog.Logger          // nil: discard
-	Registerer prometheus.Registerer // nil: metrics are kept unregistered
+	Members Members
+	Nodes   Nodes
+	// ForwardBytes bounds the encoded batches on their way, of which each org gets a share (router.forward_memory_max). Default 128 MiB.
+	ForwardBytes int64
+	Logger       *slog.Logger          // nil: discard
+	Registerer   prometheus.Registerer // nil: metrics are kept unregistered
 }
 
 // Router forwards batches and statements. It is safe for concurrent use and starts no goroutine beyond a call.
@@ -67,6 +71,7 @@ type Router struct {
 	ids     ids
 	codec   arrowipc.Codec
 	turn    turn
+	onWay   *quota.Shares
 	metrics *metrics
 }
 
@@ -75,7 +80,12 @@ func New(deps Deps) *Router {
 	if deps.Logger == nil {
 		deps.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Router{deps: deps, ids: newIDs(), metrics: newMetrics(deps.Registerer)}
+	if deps.ForwardBytes <= 0 {
+		deps.ForwardBytes = 128 << 20
+	}
+	return &Router{
+		deps: deps, ids: newIDs(), metrics: newMetrics(deps.Registerer), onWay: quota.NewShares(deps.ForwardBytes, clock.System{}),
+	}
 }
 
 type metrics struct {

@@ -13,7 +13,8 @@ type problem struct {
 	Message string        `json:"message"`
 	Cause   string        `json:"cause,omitempty"` // for the log
 	Wait    time.Duration `json:"wait,omitempty"`
-	Code    int           `json:"code,omitempty"` // sqlplan.CodeOf
+	Reason  string        `json:"reason,omitempty"` // fault.Reason
+	Code    int           `json:"code,omitempty"`   // sqlplan.CodeOf
 	// Refused says that nothing of the batch is or will be stored, or that the statement was not begun.
 	Refused bool `json:"refused,omitempty"`
 }
@@ -25,6 +26,7 @@ func newProblem(err error) *problem {
 	}
 	return &problem{
 		Kind: fault.KindOf(err), Message: fault.Message(err), Cause: err.Error(), Wait: fault.RetryAfter(err), Code: sqlplan.CodeOf(err),
+		Reason: fault.Reason(err),
 	}
 }
 
@@ -38,7 +40,7 @@ func (p *problem) err() error {
 		kind = fault.Internal // of a newer version
 	}
 	err := fault.Wrap(kind, remoteError(p.Cause), "%s", p.Message)
-	err.RetryAfter = p.Wait
+	err.RetryAfter, err.Reason = p.Wait, p.Reason
 	if p.Code != 0 {
 		return sqlplan.WithCode(err, p.Code)
 	}

@@ -12,12 +12,13 @@ import (
 type RefusedSamples struct {
 	Duplicate int // samples of a time that their series has another value at
 	TooOld    int // samples before the window in which order does not matter
-	// FirstDuplicate and FirstTooOld say which sample was the first, in words for the sender; empty when there is none.
-	FirstDuplicate, FirstTooOld string
+	NewStream int // rows of metrics that would be more than the org may have
+	// FirstDuplicate, FirstTooOld and FirstNewStream say which was the first, in words for the sender; empty when there is none.
+	FirstDuplicate, FirstTooOld, FirstNewStream string
 }
 
 // Rows returns how many samples were refused.
-func (e *RefusedSamples) Rows() int { return e.Duplicate + e.TooOld }
+func (e *RefusedSamples) Rows() int { return e.Duplicate + e.TooOld + e.NewStream }
 
 // Join adds the refusals of another batch.
 func (e *RefusedSamples) Join(o *RefusedSamples) {
@@ -27,7 +28,10 @@ func (e *RefusedSamples) Join(o *RefusedSamples) {
 	if e.TooOld == 0 {
 		e.FirstTooOld = o.FirstTooOld
 	}
-	e.Duplicate, e.TooOld = e.Duplicate+o.Duplicate, e.TooOld+o.TooOld
+	if e.NewStream == 0 {
+		e.FirstNewStream = o.FirstNewStream
+	}
+	e.Duplicate, e.TooOld, e.NewStream = e.Duplicate+o.Duplicate, e.TooOld+o.TooOld, e.NewStream+o.NewStream
 }
 
 // Error implements error.
@@ -38,6 +42,9 @@ func (e *RefusedSamples) Error() string {
 	}
 	if e.TooOld > 0 {
 		parts = append(parts, fmt.Sprintf("%d too old like: %s", e.TooOld, e.FirstTooOld))
+	}
+	if e.NewStream > 0 {
+		parts = append(parts, fmt.Sprintf("%d of new streams like: %s", e.NewStream, e.FirstNewStream))
 	}
 	return "samples refused: " + strings.Join(parts, "; ")
 }

@@ -2,6 +2,9 @@ package wire
 
 import (
 	"time"
+
+	"github.com/millstream/millstream/internal/limits"
+	"github.com/millstream/millstream/internal/signal"
 )
 
 // Defaults of Options.
@@ -26,6 +29,31 @@ type Options struct {
 	MaxFutureSkew time.Duration
 	// MaxAge is how far a row may lie before ReceivedAt (reject_old_samples_max_age). 0 = no limit.
 	MaxAge time.Duration
+	// MaxLabels, MaxLabelName and MaxLabelValue bound the label set of a stream or series: how many, and the bytes of a name and of a
+	// value (max_label_names_per_series, max_label_name_length, max_label_value_length). 0 = no limit.
+	MaxLabels, MaxLabelName, MaxLabelValue int
+}
+
+// CheckLabels returns why a label set is above the limits, nil when it is not.
+func (o Options) CheckLabels(set *signal.LabelSet) error {
+	if o.MaxLabels > 0 && set.Len() > o.MaxLabels {
+		return Reject(TooManyLabels, "%d labels, the limit is %d (%s)", set.Len(), o.MaxLabels, limits.MaxLabelNamesPerSeries)
+	}
+	if o.MaxLabelName <= 0 && o.MaxLabelValue <= 0 {
+		return nil
+	}
+	for i := range set.Len() {
+		name, value := set.At(i)
+		if o.MaxLabelName > 0 && len(name) > o.MaxLabelName {
+			return Reject(LabelNameTooLong, "label name %.64q has %d bytes, the limit is %d (%s)", name, len(name), o.MaxLabelName,
+				limits.MaxLabelNameLength)
+		}
+		if o.MaxLabelValue > 0 && len(value) > o.MaxLabelValue {
+			return Reject(LabelValueTooLong, "the value of label %.64q has %d bytes, the limit is %d (%s)", name, len(value), o.MaxLabelValue,
+				limits.MaxLabelValueLength)
+		}
+	}
+	return nil
 }
 
 // WithDefaults returns o with the defaults filled in.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // MaxErrors is how many rejections of a request are listed; all are counted.
@@ -14,15 +16,19 @@ type Cause uint8
 
 // The causes.
 const (
-	Malformed       Cause = iota // not of the protocol's form
-	BadValue                     // well formed, but a value that the row cannot do without is missing or wrong
-	BadTime                      // the time field holds no time
-	TooOld                       // before the oldest accepted time
-	TooNew                       // after the newest accepted time
-	LineTooLong                  // above Options.MaxLineBytes
-	BadLabels                    // of Loki and Prometheus: the label set is not valid
-	DuplicateSample              // of Prometheus: the series has another value at that time
-	OutOfOrder                   // of Prometheus: long before the newest sample of the series
+	Malformed         Cause = iota // not of the protocol's form
+	BadValue                       // well formed, but a value that the row cannot do without is missing or wrong
+	BadTime                        // the time field holds no time
+	TooOld                         // before the oldest accepted time
+	TooNew                         // after the newest accepted time
+	LineTooLong                    // above Options.MaxLineBytes
+	BadLabels                      // of Loki and Prometheus: the label set is not valid
+	DuplicateSample                // of Prometheus: the series has another value at that time
+	OutOfOrder                     // of Prometheus: long before the newest sample of the series
+	TooManyLabels                  // above Options.MaxLabels
+	LabelNameTooLong               // above Options.MaxLabelName
+	LabelValueTooLong              // above Options.MaxLabelValue
+	StreamLimit                    // the row's stream would be one more than the org may have
 	causeCount
 )
 
@@ -45,17 +51,25 @@ func (c Cause) String() string {
 	case BadTime:
 		return "bad_time"
 	case TooOld:
-		return "greater_than_max_sample_age"
+		return limits.GreaterThanMaxAge
 	case TooNew:
-		return "too_far_in_future"
+		return limits.TooFarInFuture
 	case LineTooLong:
-		return "line_too_long"
+		return limits.LineTooLong
 	case BadLabels:
 		return "invalid_labels"
 	case DuplicateSample:
 		return "duplicate_sample"
 	case OutOfOrder:
 		return "sample_out_of_order"
+	case TooManyLabels:
+		return limits.TooManyLabelNames
+	case LabelNameTooLong:
+		return limits.LabelNameTooLong
+	case LabelValueTooLong:
+		return limits.LabelValueTooLong
+	case StreamLimit:
+		return limits.StreamLimit
 	default:
 		return fmt.Sprintf("cause(%d)", uint8(c))
 	}

@@ -28,6 +28,15 @@ func Unsnappy(block []byte, maxBytes int64) ([]byte, error) {
 	return plain, nil
 }
 
+// PlainSize returns how many bytes a snappy block states to have, and so about what Unsnappy allocates; 0 when it is none.
+func PlainSize(block []byte) int64 {
+	n, err := snappy.DecodedLen(block)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
+}
+
 // DecodeJSON reads a push request in JSON and hands its entries to emit in order, as rows of the given stream of logs. Entries that
 // cannot be stored are in the result, by their place in the request. An error is emit's own, or Invalid for a request that is not
 // of the protocol's form; rows from Result.Settled on are then not stored.

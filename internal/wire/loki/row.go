@@ -60,6 +60,11 @@ func (w *writer) beginStream(err error) {
 		w.labelsErr = wire.Reject(wire.BadLabels, "a stream needs at least one label")
 	}
 	w.labelsJSON = w.labels.AppendJSON(w.labelsJSON[:0])
+	if w.labelsErr == nil {
+		if err := w.opts.CheckLabels(&w.labels); err != nil {
+			w.labelsErr = w.ofStream(err)
+		}
+	}
 }
 
 // add writes w.entry, read with the error err, as a row of the stream. It returns emit's error.

@@ -90,10 +90,11 @@ func (s *series) setName(value []byte) {
 }
 
 // check refuses a series without a name and fixes its labels' stored form.
-func (s *series) check() {
+func (s *series) check(opts wire.Options) {
 	if len(s.name) == 0 {
 		s.fail(wire.Reject(wire.BadLabels, "the series has no metric name"))
 	}
+	s.fail(opts.CheckLabels(&s.labels))
 	s.labelsJSON = s.labels.AppendJSON(s.labelsJSON)
 }
 

@@ -43,7 +43,7 @@ func (w *writer) beginSeries() *series {
 // not of the protocol's form.
 func (w *writer) endSeries(readExemplar func([]byte, *exemplar) error) error {
 	s := &w.series
-	s.check()
+	s.check(w.opts)
 	if s.err != nil {
 		return w.refuse()
 	}

@@ -1,0 +1,146 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
+	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
+)
+
+const (
+	// fullFor is how long an org that has all the streams it may have is not counted again.
+	fullFor = time.Second
+	// maxFull bounds the orgs of which that is remembered.
+	maxFull = 1000
+	// fullWait is what a sender of a new stream is told to wait: only an operator or a dropped database makes room.
+	fullWait = 30 * time.Second
+)
+
+// streamLimits keeps orgs from having more named streams than they may. Counting and registering is one step of this process; two
+// processes that register at the same moment may both pass, so that an org can have a few streams more.
+type streamLimits struct {
+	mu   sync.Mutex
+	full map[tenant.ID]fullOrg
+}
+
+// fullOrg is what was found of an org without room.
+type fullOrg struct {
+	until time.Time
+	known map[signal.Stream]bool
+}
+
+// limitStreams returns the batch without the rows of streams that the org may not have beside those it has, and counts them in refused.
+// When none is left it fails with fault.Limited. Streams that exist are never refused. The caller releases the result's record when it
+// is another batch than b.
+func (g *Ingest) limitStreams(ctx context.Context, b *signal.Batch, refused *signal.RefusedSamples) (*signal.Batch, error) {
+	limit := g.opts.MaxStreams(b.Stream.Org)
+	if limit <= 0 {
+		return b, nil
+	}
+	missing := []signal.Stream{b.Stream}
+	if b.Stream.Signal == signal.Metrics && b.Stream.Name == "" {
+		missing, _ = g.names.unknownMetrics(b)
+	} else if g.names.known(b.Stream) != nil {
+		return b, nil
+	}
+	if len(missing) == 0 {
+		return b, nil
+	}
+	beyond, has, err := g.registerWithin(ctx, missing, limit)
+	if err != nil || len(beyond) == 0 {
+		return b, err
+	}
+	refusal := fault.New(fault.Limited, "stream %.128s would be one more than org %s may have: it has %d, the limit is %d (limits.%s); "+
+		"streams that exist are still written", beyond[0].Name, b.Stream.Org, has, limit, limits.MaxGlobalStreamsPerUser).
+		After(fullWait).For(limits.StreamLimit)
+	if b.Stream.Name != "" {
+		return nil, refusal
+	}
+	return withoutMetrics(ctx, b, beyond, refused, refusal)
+}
+
+// registerWithin registers those of the streams that the org may have and returns the others, with the number of streams that it has.
+func (g *Ingest) registerWithin(ctx context.Context, missing []signal.Stream, limit int) (beyond []signal.Stream, has int, err error) {
+	org := missing[0].Org
+	l := &g.streams
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := g.deps.Clock.Now()
+	of, ok := l.full[org]
+	if !ok || now.After(of.until) || len(of.known) < limit {
+		if of.known, err = g.streamsOf(ctx, org); err != nil {
+			return nil, 0, err
+		}
+		delete(l.full, org)
+	}
+	var allowed []signal.Stream
+	has = len(of.known)
+	room := limit - has
+	for _, s := range missing {
+		switch {
+		case of.known[s]:
+			allowed = append(allowed, s)
+		case room > 0:
+			room--
+			allowed = append(allowed, s)
+		default:
+			beyond = append(beyond, s)
+		}
+	}
+	if len(beyond) > 0 && has >= limit {
+		if len(l.full) >= maxFull {
+			clear(l.full)
+		}
+		if _, ok := l.full[org]; !ok {
+			l.full[org] = fullOrg{now.Add(fullFor), of.known}
+		}
+	}
+	if len(allowed) > 0 {
+		err = g.names.register(ctx, allowed)
+	}
+	return beyond, has, err
+}
+
+// streamsOf returns the named streams of an org.
+func (g *Ingest) streamsOf(ctx context.Context, org tenant.ID) (map[signal.Stream]bool, error) {
+	all, err := g.deps.Catalog.Streams(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[signal.Stream]bool, len(all))
+	for _, s := range all {
+		known[s.Stream] = true
+	}
+	return known, nil
+}
+
+// withoutMetrics returns a batch of metrics without the rows of some; refusal when nothing is left.
+func withoutMetrics(ctx context.Context, b *signal.Batch, leave []signal.Stream, refused *signal.RefusedSamples, refusal *fault.Error) (
+	*signal.Batch, error,
+) {
+	column := textColumn(b.Record, signal.MetricColumn)
+	j := &judgement{}
+	dropped := 0
+	for row := range column.Len() {
+		if slices.ContainsFunc(leave, func(s signal.Stream) bool { return s.Name == column.Value(row) }) {
+			j.drop(row, column.Len())
+			dropped++
+		}
+	}
+	if dropped == column.Len() {
+		return nil, refusal
+	}
+	kept, err := j.rows(ctx, b.Record)
+	if err != nil {
+		return nil, err
+	}
+	refused.Join(&signal.RefusedSamples{NewStream: dropped, FirstNewStream: refusal.Message})
+	rest := *b
+	rest.Record, rest.Block = kept, nil
+	return &rest, nil
+}
