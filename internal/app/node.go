@@ -212,7 +212,7 @@ func (n *node) front() *ingress.Front {
 	}
 	return ingress.NewFront(writer, ingress.Limits{
 		MaxBodyBytes: n.config.Intake.MaxBodySize, InFlightBytes: n.config.Intake.InFlightMax,
-		For: n.limits.For,
+		For:   n.limits.For,
 		Bytes: n.writeLimits.bytes, Rows: n.writeLimits.rows, Options: n.writeLimits.of,
 	}, clock.System{}, n.metrics)
 }
