@@ -46,7 +46,8 @@ var layers = []layer{
 	{
 		name: "engines",
 		packages: []string{
-			"internal/duck", "internal/sqlplan", "internal/promstore", "internal/fairqueue", "internal/ingest", "internal/merge",
+			"internal/duck", "internal/sqlplan", "internal/promstore", "internal/promeval", "internal/fairqueue", "internal/ingest",
+			"internal/merge",
 		},
 		imports: []string{"values", "platform"},
 		why:     "an engine is used by roles and knows none",

@@ -17,6 +17,7 @@ import (
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/limits"
+	"github.com/millstream/millstream/internal/promeval"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -96,7 +97,8 @@ type Deps struct {
 type API struct {
 	opts   Options
 	deps   Deps
-	engine promql.QueryEngine
+	plain  promql.QueryEngine // Prometheus' own
+	engine promql.QueryEngine // evaluates parts of range queries beside it
 	parser parser.Parser
 }
 
@@ -118,12 +120,13 @@ func New(opts Options, deps Deps) *API {
 	p := parser.NewParser(parser.Options{
 		EnableExperimentalFunctions: true, EnableBinopFillModifiers: true, EnableUnquotedUTF8Names: true,
 	})
-	engine := promql.NewEngine(promql.EngineOpts{
+	plain := promql.NewEngine(promql.EngineOpts{
 		Logger: deps.Logger, MaxSamples: opts.MaxSamples, Timeout: opts.Timeout, LookbackDelta: opts.Lookback, Parser: p,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' default evaluation interval
 		EnableAtModifier:         true, EnableNegativeOffset: true, EnablePerStepStats: true,
 	})
-	return &API{opts: opts, deps: deps, engine: engine, parser: p}
+	engine := promeval.New(plain, promeval.Options{Parser: p, Timeout: opts.Timeout, Lookback: opts.Lookback})
+	return &API{opts: opts, deps: deps, plain: plain, engine: engine, parser: p}
 }
 
 // The times that stand for an open end, far beyond any sample.

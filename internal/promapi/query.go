@@ -52,7 +52,11 @@ func (a *API) rangeQuery(ctx context.Context, c *call) (*result, error) {
 			"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
 	return a.run(ctx, c, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
-		return a.engine.NewRangeQuery(ctx, a.deps.Metrics.Queryable(c.Org, c.Database), opts, c.Form.Get("query"), start, end, step)
+		engine := a.engine
+		if c.Form.Get("stats") != "" {
+			engine = a.plain // which counts what it loads
+		}
+		return engine.NewRangeQuery(ctx, a.deps.Metrics.Queryable(c.Org, c.Database), opts, c.Form.Get("query"), start, end, step)
 	})
 }
 
