@@ -150,7 +150,7 @@ func (n *node) makeQuerier() error {
 	n.fresh = n.buffers()
 	n.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
 		Catalog: dropNotifier{n.catalog, n}, Buffers: n.fresh, Files: n.files, Pool: n.pool,
-		Indexes: indexes{n.objects}, Retention: n.retention, Limits: n.limits.For,
+		Indexes: indexes{n.objects}, Retention: n.visible, Limits: n.limits.For,
 		Logger: n.component("querier"), Registerer: n.metrics,
 	})
 	n.makePromQL()
@@ -191,6 +191,15 @@ func (n *node) retention(org tenant.ID) time.Duration {
 		keep = days
 	}
 	return keep
+}
+
+// visible is the age above which rows of an org are not shown: its retention, or how far back its queries see.
+func (n *node) visible(org tenant.ID) time.Duration {
+	age := n.retention(org)
+	if back := n.limits.For(org).MaxQueryLookback; back > 0 && (age == 0 || back < age) {
+		age = back
+	}
+	return age
 }
 
 func (n *node) compactor(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 // makePromQL makes what answers PromQL from the data that this process can read.
 func (n *node) makePromQL() {
 	store := promstore.New(promstore.Options{}, promstore.Deps{
-		Catalog: n.catalog, Buffers: n.fresh, Files: n.files, Retention: n.retention, Clock: clock.System{},
+		Catalog: n.catalog, Buffers: n.fresh, Files: n.files, Retention: n.visible, Limits: n.limits.For, Clock: clock.System{},
 		Logger: n.component("promstore"), Registerer: n.metrics,
 	})
 	n.promql = promapi.New(promapi.Options{Timeout: n.config.Querier.Timeout, Version: version}, promapi.Deps{

@@ -51,6 +51,10 @@ func (a *API) rangeQuery(ctx context.Context, c *call) (*result, error) {
 		return nil, &apiError{kind: badData, err: errors.New(
 			"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
+	if most := a.deps.Limits(c.Org).MaxQueryLength; most > 0 && end.Sub(start) > most {
+		return nil, &apiError{kind: badData, err: fmt.Errorf("the query time range of %s exceeds the limit of %s (limits.%s)",
+			end.Sub(start), limits.ShowDuration(most), limits.MaxQueryLength)}
+	}
 	return a.run(ctx, c, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
 		engine := a.engine
 		if c.Form.Get("stats") != "" {

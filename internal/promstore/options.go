@@ -10,6 +10,7 @@ import (
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -61,7 +62,9 @@ type Deps struct {
 	Files   Files
 	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or metric may be shorter. Nil
 	// means no limit of the org.
-	Retention  func(org tenant.ID) time.Duration
+	Retention func(org tenant.ID) time.Duration
+	// Limits returns the limits of an org; it is asked once a selector. Nil: limits.Default.
+	Limits     func(org tenant.ID) limits.Limits
 	Clock      clock.Clock           // nil: the system's
 	Logger     *slog.Logger          // nil: discard
 	Registerer prometheus.Registerer // nil: no metrics
@@ -70,6 +73,9 @@ type Deps struct {
 func (d Deps) withDefaults() Deps {
 	if d.Retention == nil {
 		d.Retention = func(tenant.ID) time.Duration { return 0 }
+	}
+	if d.Limits == nil {
+		d.Limits = limits.Static(limits.Default())
 	}
 	if d.Clock == nil {
 		d.Clock = clock.System{}

@@ -24,6 +24,7 @@ type querier struct {
 	picture  *picture // nil before the first use
 	warnings annotations.Annotations
 	loaded   int64 // samples so far
+	bytes    int64 // of files so far
 }
 
 func tooManySamples(limit int64) error {

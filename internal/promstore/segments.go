@@ -8,6 +8,8 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/columnar"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire/nativehist"
 )
@@ -20,6 +22,9 @@ func (c *collector) segments(ctx context.Context, q *querier, segments []catalog
 			wanted = append(wanted, s)
 		}
 	}
+	if err := q.chargeBytes(wanted); err != nil {
+		return err
+	}
 	paths, err := q.picture.pin(ctx, q.store.deps.Files, wanted)
 	if err != nil {
 		return err
@@ -28,6 +33,22 @@ func (c *collector) segments(ctx context.Context, q *querier, segments []catalog
 		if err := c.segment(ctx, q, &s, paths[i]); err != nil {
 			return fmt.Errorf("read segment %d: %w", s.ID, err)
 		}
+	}
+	return nil
+}
+
+// chargeBytes counts the files of a selector against what a query of the org may read.
+func (q *querier) chargeBytes(segments []catalog.Segment) error {
+	most := q.store.deps.Limits(q.org).MaxQueryBytesRead
+	if most <= 0 {
+		return nil
+	}
+	for _, s := range segments {
+		q.bytes += s.Bytes
+	}
+	if q.bytes > most {
+		return fault.New(fault.Invalid, "the query would read %d bytes of files, more than the limit of %d (limits.%s): ask for a shorter time range",
+			q.bytes, most, limits.MaxQueryBytesRead)
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func (r *run) check(tables []*table, s *state) error {
 		return fault.New(fault.Invalid, "the statement would read %d rows, more than the limit of %d (querier.max_scan_rows); "+
 			"ask for a shorter time range or add conditions", r.stats.ScannedRows, most)
 	}
-	return nil
+	return r.checkLimits(tables)
 }
 
 // count sets the statistics to what the tables read.

@@ -64,7 +64,7 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 		b.tables = append(b.tables, &tableDraft{columns: streamColumns(in.Columns[s.ID]), limits: unlimited()})
 	}
 	root := q.root.clone()
-	newest := b.topN(root)
+	newest, entries := b.topN(root), b.entries(root)
 	if _, err := b.bindQuery(root, nil); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 		return nil, err
 	}
 	root = limitRows(root, in.Limit)
-	plan := &Plan{Tables: make([]Table, len(b.tables))}
+	plan := &Plan{Tables: make([]Table, len(b.tables)), Entries: entries}
 	for i, t := range b.tables {
 		plan.Tables[i] = Table{
 			Name: generated(i), Stream: q.streams[i], Columns: b.columnSet(t), Time: t.limits.time,

@@ -13,6 +13,8 @@ type Plan struct {
 	// Tables are the statement's references to streams in the order of the text: one for each reference, so a self join has two.
 	// The caller makes a view of each one's name.
 	Tables []Table
+	// Entries is what the answer may hold of stored rows.
+	Entries Entries
 
 	source *source // the user's text and the way back to it
 }

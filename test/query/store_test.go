@@ -23,6 +23,7 @@ import (
 	"github.com/millstream/millstream/internal/columnar"
 	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/fresh"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/signal"
@@ -66,6 +67,7 @@ type storeOptions struct {
 	groupRows int // rows of a row group; 0 = 1000
 	engine    func(o *duck.Options)
 	retention time.Duration
+	limits    func(tenant.ID) limits.Limits // nil: the defaults
 }
 
 func newStore(t *testing.T, o storeOptions) *store {
@@ -94,7 +96,7 @@ func newStore(t *testing.T, o storeOptions) *store {
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	s.querier, err = querier.New(o.querier, querier.Deps{
 		Catalog: s.catalog, Buffers: s, Files: s, Indexes: s, Pool: pool, Clock: s.clock,
-		Retention: func(tenant.ID) time.Duration { return o.retention },
+		Retention: func(tenant.ID) time.Duration { return o.retention }, Limits: o.limits,
 	})
 	require.NoError(t, err)
 	s.writer, err = s.catalog.StartWriter(t.Context(), "n1", "")
