@@ -47,8 +47,8 @@ func (q *querier) chargeBytes(segments []catalog.Segment) error {
 		q.bytes += s.Bytes
 	}
 	if q.bytes > most {
-		return fault.New(fault.Invalid, "the query would read %d bytes of files, more than the limit of %d (limits.%s): ask for a shorter time range",
-			q.bytes, most, limits.MaxQueryBytesRead)
+		return fault.New(fault.Invalid, "the query would read %d bytes of files, more than the limit of %d (limits.%s): ask for a shorter "+
+			"time range", q.bytes, most, limits.MaxQueryBytesRead)
 	}
 	return nil
 }
