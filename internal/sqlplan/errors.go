@@ -29,6 +29,9 @@ func (e *CodedError) Error() string { return e.Err.Error() }
 // Unwrap returns the error itself, which has the fault kind.
 func (e *CodedError) Unwrap() error { return e.Err }
 
+// StatusCode returns the code: edges show it to clients.
+func (e *CodedError) StatusCode() int { return e.Code }
+
 // WithCode attaches a code to err; nil stays nil.
 func WithCode(err error, code int) error {
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +17,8 @@ import (
 	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
-// TestRefusedAgentsLoseNothing lets all agents send at once to a server that refuses them again and again: by the rows of their database, or
-// by the bytes of their org. Each sends on by its own rules, and every row is there once.
+// TestRefusedAgentsLoseNothing lets all agents send at once to a server that refuses them again and again: by the rows of their database,
+// or by the bytes of their org. Each sends on by its own rules, and every row is there once.
 func TestRefusedAgentsLoseNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -30,9 +31,7 @@ func TestRefusedAgentsLoseNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := map[string]string{"MS_AUTH_MODE": "header"}
-			for k, v := range c.env {
-				env[k] = v
-			}
+			maps.Copy(env, c.env)
 			server := mstest.Start(t, mstest.Config{Env: env})
 			if c.statement != "" {
 				server.Client(org).Query(t, c.statement)

@@ -44,8 +44,8 @@ type noScrapes struct{}
 // Get implements remote.ReadyScrapeManager.
 func (noScrapes) Get() (*scrape.Manager, error) { return nil, errors.New("nothing is scraped") }
 
-// TestRefusedPrometheusLosesNothing writes samples to a TSDB whose remote write is refused again and again, by the rows of the database and by
-// the bytes of the org. With retry_on_http_429, or where the database answers 503 instead, every sample is there once.
+// TestRefusedPrometheusLosesNothing writes samples to a TSDB whose remote write is refused again and again, by the rows of the database and
+// by the bytes of the org. With retry_on_http_429, or where the database answers 503 instead, every sample is there once.
 func TestRefusedPrometheusLosesNothing(t *testing.T) {
 	t.Parallel()
 	bytes := map[string]string{"MS_LIMITS_INGESTION_RATE_MB": "0.01", "MS_LIMITS_INGESTION_BURST_SIZE_MB": "0.02"}
