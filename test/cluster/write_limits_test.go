@@ -174,8 +174,8 @@ func (c limited) waitShares(routers []*mscluster.Node, limit, least float64) {
 }
 
 // TestRowLimitOfACluster presses on three routers that share the limit of one database, through a start, a join, a shift of demand, a
-// crash, a change of the limit, an outage of PostgreSQL and a partition. Rows admitted are held against the bounds that each event has, computed
-// from the time that really passed.
+// crash, a change of the limit, an outage of PostgreSQL and a partition. Rows admitted are held against the bounds that each event has,
+// computed from the time that really passed.
 func TestRowLimitOfACluster(t *testing.T) {
 	t.Parallel()
 	c := newLimited(t)
