@@ -1,9 +1,12 @@
 package promstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -13,8 +16,9 @@ import (
 // freshVersion is the version of rows that no file has yet: greater than that of any segment.
 const freshVersion = math.MaxInt64
 
-// collector gathers the series of one Select.
+// collector gathers the series of one Select. Files are read by several goroutines; whoever touches the series holds the lock.
 type collector struct {
+	mu       sync.Mutex
 	selector *selector
 	horizon  *horizon
 	from, to int64 // milliseconds, inclusive
@@ -24,6 +28,7 @@ type collector struct {
 
 	series  map[seriesKey]*series // nil for one that does not match
 	order   []*series
+	place   int64 // where what is added stands: of records and files read one after the other it would ascend
 	pairs   []pair
 	builder labels.ScratchBuilder
 	otlp    *otlpTranslator // nil before the first row of OTLP
@@ -74,9 +79,7 @@ func (c *collector) visible(metric string) (from, to int64) {
 
 // add notes samples of a series, in order of time.
 func (c *collector) add(s *series, p piece) error {
-	if len(s.pieces) == 0 {
-		c.order = append(c.order, s)
-	}
+	c.enlist(s)
 	s.pieces = append(s.pieces, p)
 	return c.count(len(p.times))
 }
@@ -91,10 +94,19 @@ func (c *collector) count(n int) error {
 
 // note notes that a series has samples, whichever.
 func (c *collector) note(s *series) {
+	c.enlist(s)
 	if len(s.pieces) == 0 {
-		c.order = append(c.order, s)
 		s.pieces = []piece{{}}
 	}
+}
+
+// enlist notes the first place of a series.
+func (c *collector) enlist(s *series) {
+	if len(s.pieces) == 0 {
+		c.order = append(c.order, s)
+		s.place = c.place
+	}
+	s.place = min(s.place, c.place)
 }
 
 // translator returns what takes rows of OTLP.
@@ -107,6 +119,8 @@ func (c *collector) translator() *otlpTranslator {
 
 // settled returns the series with their samples in order. Series that came under Prometheus' names and under OTLP's are joined.
 func (c *collector) settled() ([]*series, error) {
+	// Whichever goroutine was first, the order is that of the places, so that the same sums have the same last digits.
+	slices.SortStableFunc(c.order, func(a, b *series) int { return cmp.Compare(a.place, b.place) })
 	out := c.order
 	if c.otlp != nil {
 		out = joined(out)
@@ -140,7 +154,8 @@ func joined(list []*series) []*series {
 
 // run collects from fresh rows and the files of the given segments.
 func (c *collector) run(ctx context.Context, q *querier, segments []catalog.Segment) error {
-	for _, r := range q.picture.fresh {
+	for i, r := range q.picture.fresh {
+		c.place = int64(i - len(q.picture.fresh)) // before all files
 		if err := c.record(r); err != nil {
 			return fmt.Errorf("read fresh rows: %w", err)
 		}

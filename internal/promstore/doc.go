@@ -10,6 +10,9 @@
 // Files are read with columnar.SeriesReader: runs of series first, and columns of a row group only when one of its runs is wanted. The
 // samples of a row group are used where they were decoded; nothing is allocated for a single sample.
 //
+// Files, and shares of large ones, are read by as many goroutines as there are processors; series stand in the order of the files
+// nevertheless, so that an answer is the same every time.
+//
 // A Store is safe for concurrent use; a querier is used by one goroutine, as Prometheus' own are. Nothing links the SQL engine.
 //
 // The package imports the contracts catalog, fresh and columnar, values, the words of retention options from sqlplan, and Prometheus'

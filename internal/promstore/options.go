@@ -18,10 +18,13 @@ import (
 const (
 	DefaultMaxSamples = 50_000_000
 	DefaultMaxSeries  = 2_000_000
+	DefaultShareRows  = 400_000
 )
 
-// Options bound one query.
+// Options bound one query and say how it is divided.
 type Options struct {
+	// ShareRows is how many rows of a file are worth a processor of their own, which opens the file again; default 400,000.
+	ShareRows  int64
 	MaxSamples int64 // samples that a query may load; default 50,000,000
 	MaxSeries  int   // series that a query may load; default 2,000,000
 }
@@ -32,6 +35,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxSeries <= 0 {
 		o.MaxSeries = DefaultMaxSeries
+	}
+	if o.ShareRows <= 0 {
+		o.ShareRows = DefaultShareRows
 	}
 	return o
 }

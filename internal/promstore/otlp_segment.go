@@ -8,10 +8,10 @@ import (
 	"github.com/millstream/millstream/internal/signal"
 )
 
-// otlpGroup hands the rows of OTLP in a row group to the translator. It leaves in f.kinds which rows say a kind.
-func (f *segmentReader) otlpGroup(ctx context.Context, group int) (err error) {
-	if f.kinds, err = f.texts(ctx, group, signal.KindColumn); err != nil || len(f.kinds) == 0 {
-		return err
+// otlpGroup hands the rows of OTLP in a row group, those that say a kind, to the translator.
+func (f *segmentReader) otlpGroup(ctx context.Context, group int) error {
+	if len(f.kinds) == 0 {
+		return nil
 	}
 	units, err := f.texts(ctx, group, signal.UnitColumn)
 	if err != nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/columnar"
@@ -29,12 +32,50 @@ func (c *collector) segments(ctx context.Context, q *querier, segments []catalog
 	if err != nil {
 		return err
 	}
-	for i, s := range wanted {
-		if err := c.segment(ctx, q, &s, paths[i]); err != nil {
-			return fmt.Errorf("read segment %d: %w", s.ID, err)
+	readers, ctx := errgroup.WithContext(ctx)
+	workers := runtime.GOMAXPROCS(0)
+	readers.SetLimit(workers)
+	for i := range wanted {
+		for _, share := range sharesOf(wanted[i].Rows/q.store.opts.ShareRows, workers) {
+			readers.Go(func() error {
+				if err := c.segment(ctx, q, &wanted[i], paths[i], share.at(i)); err != nil {
+					return fmt.Errorf("read segment %d: %w", wanted[i].ID, err)
+				}
+				return nil
+			})
 		}
 	}
-	return nil
+	return readers.Wait()
+}
+
+// share is the row groups of a file that one goroutine reads: the part-th of so many parts.
+type share struct {
+	part, of int
+	file     int // place of the file among those that are read
+}
+
+func (s share) at(file int) share {
+	s.file = file
+	return s
+}
+
+// sharesOf divides a file into n shares, but not more than there are workers. Each opens it, which costs about as much as reading a few
+// row groups.
+func sharesOf(n int64, workers int) []share {
+	out := make([]share, min(max(n, 1), int64(workers)))
+	for i := range out {
+		out[i] = share{part: i, of: len(out)}
+	}
+	return out
+}
+
+// groups returns the row groups of a share, last exclusive.
+func (s share) groups(n int) (first, last int) { return s.part * n / s.of, (s.part + 1) * n / s.of }
+
+// place returns where a run of a row group stands among all that are read.
+func (s share) place(group, run int) int64 {
+	const bitsOfGroup, bitsOfRun = 20, 20 // a row group has a few thousand rows
+	return (int64(s.file)<<bitsOfGroup|int64(group))<<bitsOfRun | int64(run)
 }
 
 // chargeBytes counts the files of a selector against what a query of the org may read.
@@ -65,14 +106,16 @@ func (c *collector) mayHold(s *catalog.Segment) bool {
 	return c.selector.mayHold(s.Columns[i].Min, s.Columns[i].Max)
 }
 
-func (c *collector) segment(ctx context.Context, q *querier, s *catalog.Segment, path string) (err error) {
+// segment collects from a share of a file.
+func (c *collector) segment(ctx context.Context, q *querier, s *catalog.Segment, path string, part share) (err error) {
 	r, err := columnar.OpenSeriesReader(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f := segmentReader{collector: c, reader: r, version: int64(s.ID)}
-	for group := range r.Groups() {
+	f := segmentReader{collector: c, reader: r, version: int64(s.ID), share: part}
+	first, last := part.groups(r.Groups())
+	for group := first; group < last; group++ {
 		if f.pruned(group) {
 			q.store.metrics.groups.WithLabelValues("pruned").Inc()
 			continue
@@ -90,6 +133,7 @@ type segmentReader struct {
 	*collector
 	reader  *columnar.SeriesReader
 	version int64
+	share   share
 	runs    []columnar.SeriesRun
 	wanted  []wantedRun
 	micros  []int64
@@ -99,6 +143,7 @@ type segmentReader struct {
 type wantedRun struct {
 	series     *series
 	metric     string
+	run        int // its place in the row group
 	start, end int
 }
 
@@ -115,29 +160,43 @@ func (f *segmentReader) group(ctx context.Context, group int) (err error) {
 	if f.runs, err = f.reader.Runs(ctx, f.runs[:0], group); err != nil {
 		return err
 	}
-	if err := f.otlpGroup(ctx, group); err != nil {
+	if f.kinds, err = f.texts(ctx, group, signal.KindColumn); err != nil {
 		return err
 	}
-	f.wanted = f.wanted[:0]
-	for _, run := range f.runs {
-		s, err := f.find(run.Metric, run.Labels)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			f.wanted = append(f.wanted, wantedRun{s, run.Metric, run.Start, run.End})
-		}
-	}
-	if len(f.wanted) == 0 {
-		return nil
+	if err := f.choose(ctx, group); err != nil || len(f.wanted) == 0 {
+		return err
 	}
 	columns, err := f.columns(ctx, group)
 	if err != nil {
 		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, w := range f.wanted {
+		f.place = f.share.place(group, w.run)
 		if err := f.take(columns, w); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// choose finds the runs of a row group that are wanted, and hands its rows of OTLP to the translator.
+func (f *segmentReader) choose(ctx context.Context, group int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.place = f.share.place(group, 0)
+	if err := f.otlpGroup(ctx, group); err != nil {
+		return err
+	}
+	f.wanted = f.wanted[:0]
+	for i, run := range f.runs {
+		s, err := f.find(run.Metric, run.Labels)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			f.wanted = append(f.wanted, wantedRun{s, run.Metric, i, run.Start, run.End})
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ type seriesKey struct{ metric, labels string }
 type series struct {
 	lset   labels.Labels
 	from   int64 // samples before it are there only to judge the histogram that follows
+	place  int64 // the least that it was found at (collector.place)
 	delta  bool  // values are differences: OTLP's delta temporality
 	pieces []piece
 }
