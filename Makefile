@@ -91,6 +91,10 @@ bench-peers: build ## compare with other servers on the same rows (builds them f
 bench-cluster: setup build .tools/services .tools/versitygw ## measure what a router costs and what a second querier gives
 	go test -tags long -timeout 30m -count 1 -v -run 'TestCostOfARouter|TestTwoQueriers' $(ARGS) ./test/cluster
 
+.PHONY: bench-flood
+bench-flood: build ## measure what an org that sends 20 times its rate costs nine others
+	go test -tags long -timeout 10m -count 1 -v -run '^TestFlood$$' $(ARGS) ./test/limits
+
 .PHONY: test-split
 test-split: setup build .tools/services .tools/versitygw ## run the end-to-end suite against clusters of one process a role
 	MILLSTREAM_TEST_MODE=split go test -timeout 40m -count 1 $(if $(RUN),-run '$(RUN)') $(ARGS) ./test/e2e

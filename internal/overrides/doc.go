@@ -10,7 +10,7 @@
 // Invariants:
 //
 //   - What is in force is replaced as a whole (limits.Source.Replace), from one reading of the file. A file that is still being written is
-//     left alone: its content must be the same in two readings some time apart, and longer apart when its last line has no end.
+//     left alone: nothing must have been written between two readings some time apart, longer apart when its last line has no end.
 //   - A file that is missing, empty or no YAML changes nothing: the last good one stays in force, for every org.
 //   - An entry with a fault concerns its org alone: that org keeps its last good entry, and has none when there was none. All faults are
 //     told at once, each with its line: in the log, in metrics, in Status.

@@ -94,11 +94,11 @@ func New(opts Options, deps Deps) *File {
 // Load reads the file for the first time. It fails with fault.Invalid when the file as a whole cannot be used; entries with faults are
 // left out and told.
 func (f *File) Load() error {
-	text, err := f.read()
+	now, err := f.read()
 	if err != nil {
 		return fault.Wrap(fault.Invalid, err, "overrides.file cannot be read: %v", err)
 	}
-	f.judge(text)
+	f.judge(now.text)
 	for _, bad := range f.Status().Faults {
 		if bad.Org == "" {
 			return fault.New(fault.Invalid, "overrides.file: %s:%s", f.opts.Path, bad)
@@ -120,7 +120,7 @@ func (f *File) Run(ctx context.Context) error {
 	defer w.close()
 	poll := f.deps.Clock.After(f.opts.Period)
 	var (
-		candidate []byte           // as it was read at the last change
+		candidate *reading         // at the last change
 		settled   <-chan time.Time // when it is read again
 	)
 	for {
@@ -140,19 +140,19 @@ func (f *File) Run(ctx context.Context) error {
 		if !again {
 			continue // a change of what is being waited for is seen then
 		}
-		text, err := f.read()
+		now, err := f.read()
 		switch {
 		case err != nil:
 			f.unreadable(err)
 			candidate = nil
-		case f.isJudged(text):
+		case f.isJudged(now.text):
 			candidate = nil
-		case candidate != nil && bytes.Equal(candidate, text):
-			f.judge(text)
+		case now.isSame(candidate):
+			f.judge(now.text)
 			candidate = nil
 		default:
-			candidate = text
-			settled = f.deps.Clock.After(settleTimeOf(text))
+			candidate = now
+			settled = f.deps.Clock.After(settleTimeOf(now.text))
 		}
 	}
 }
@@ -164,18 +164,31 @@ func settleTimeOf(text []byte) time.Duration {
 	return settleTime
 }
 
-// read returns the file's content.
-func (f *File) read() ([]byte, error) {
+// reading is the file as it was at one moment.
+type reading struct {
+	text []byte
+	info os.FileInfo
+}
+
+// isSame reports whether nothing was written between two readings. Equal texts do not tell that: two edits may be cut off at one place.
+func (r *reading) isSame(before *reading) bool {
+	return before != nil && os.SameFile(r.info, before.info) && r.info.ModTime().Equal(before.info.ModTime()) &&
+		bytes.Equal(r.text, before.text)
+}
+
+// read returns the file's content and what it is of.
+func (f *File) read() (*reading, error) {
 	file, err := os.Open(f.opts.Path)
 	if err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	err = errors.Join(err, file.Close())
+	info, statErr := file.Stat()
+	err = errors.Join(err, statErr, file.Close())
 	if err == nil && len(text) > maxFileBytes {
 		err = fmt.Errorf("%s has more than %d MiB", f.opts.Path, maxFileBytes>>20)
 	}
-	return text, err
+	return &reading{text, info}, err
 }
 
 func (f *File) isJudged(text []byte) bool {
