@@ -96,7 +96,8 @@ func quietRound(t *testing.T, s *mstest.Server, length time.Duration) []time.Dur
 func lines(n int) []byte {
 	var b bytes.Buffer
 	for b.Len() < n {
-		fmt.Fprintf(&b, `{"message":"request %d took %d ms","level":"info","path":"/api/%d"}`+"\n", rand.IntN(1e6), rand.IntN(1000), rand.IntN(50))
+		fmt.Fprintf(&b, `{"message":"request %d took %d ms","level":"info","path":"/api/%d"}`+"\n",
+			rand.IntN(1e6), rand.IntN(1000), rand.IntN(50))
 	}
 	return b.Bytes()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,9 +52,7 @@ func start(t *testing.T, text string, env map[string]string) (*mstest.Server, st
 	file := filepath.Join(t.TempDir(), "overrides.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	all := map[string]string{"MS_OVERRIDES_FILE": file}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	return mstest.Start(t, mstest.Config{Env: all}), file
 }
 
@@ -151,7 +150,8 @@ func TestEditsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const edits = 1000
 	edit := func(n int) string {
-		return fmt.Sprintf("overrides:\n  a:\n    ingestion_rate_mb: %d\n    ingestion_burst_size_mb: %d\n    max_line_size: %d\n", 100+n, 100+n, 99_329+n)
+		return fmt.Sprintf("overrides:\n  a:\n    ingestion_rate_mb: %d\n    ingestion_burst_size_mb: %d\n    max_line_size: %d\n",
+			100+n, 100+n, 99_329+n)
 	}
 	s, file := start(t, edit(0), nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -239,7 +239,7 @@ func TestBadEntryConcernsOneOrg(t *testing.T) {
 	s, file := start(t, "overrides:\n  a: {ingestion_rate_mb: 1}\n  b: {ingestion_rate_mb: 1}\n", nil)
 	require.NoError(t, os.WriteFile(file, []byte("overrides:\n  a: {ingestion_rate_mb: 2}\n  b: {ingestion_rat_mb: 2}\n"), 0o600))
 	waitRate(t, s, 2)
-	require.Equal(t, 1.0, limitsOf(t, s.Client("b")).Limits["ingestion_rate_mb"].Value)
+	require.EqualValues(t, 1, limitsOf(t, s.Client("b")).Limits["ingestion_rate_mb"].Value)
 	told := string(s.Client("").Get(t, "/runtime_config").Body)
 	require.Contains(t, told, `{"line":3,"org":"b","message":"ingestion_rat_mb is no limit; did you mean ingestion_rate_mb?"}`)
 	metrics := string(s.Client("").Get(t, "/metrics").Body)
