@@ -34,6 +34,10 @@ type Limits struct {
 	MaxEntriesLimit int
 	// MaxQueryBytesRead is the most bytes of files that a query may read, known before it reads them.
 	MaxQueryBytesRead int64
+	// MaxFetchedSeries is how many series one PromQL query may load.
+	MaxFetchedSeries int
+	// MaxFetchedSamples is how many samples one PromQL query may load.
+	MaxFetchedSamples int
 	// QueryTimeout ends a query that runs longer. The process's own timeout holds as well.
 	QueryTimeout time.Duration
 	// MaxQueryParallelism is how many parts of one split query run at once. At least 1.
@@ -55,6 +59,7 @@ type Limits struct {
 func Default() Limits {
 	return Limits{
 		MaxLineSize: mib, MaxLabelNames: 64, RejectOldSamples: true, CreationGracePeriod: 10 * time.Minute, MaxColumns: 1000,
+		MaxFetchedSeries: 2_000_000, MaxFetchedSamples: 50_000_000,
 		QueryTimeout: time.Minute, MaxQueryParallelism: 32, MaxOutstandingQueries: 100, QueryWeight: 1,
 	}
 }

@@ -23,6 +23,8 @@ const (
 	MaxQueryLookback        = "max_query_lookback"
 	MaxEntriesLimitPerQuery = "max_entries_limit_per_query"
 	MaxQueryBytesRead       = "max_query_bytes_read"
+	MaxFetchedSeries        = "max_fetched_series_per_query"
+	MaxFetchedSamples       = "max_fetched_samples_per_query"
 	QueryTimeout            = "query_timeout"
 	MaxQueryParallelism     = "max_query_parallelism"
 	SplitQueriesByInterval  = "split_queries_by_interval"
@@ -170,6 +172,14 @@ func ofQueries() []Definition {
 			Name: MaxQueryBytesRead, Kind: Size, Loki: `"0"`, Refused: fault.Invalid,
 			Doc: "Bytes of data files that a query may read, judged before it reads them.",
 		}.bytes(func(l *Limits) *int64 { return &l.MaxQueryBytesRead }),
+		Definition{
+			Name: MaxFetchedSeries, Kind: Number, Refused: fault.Invalid,
+			Doc: "Series that a PromQL query or a remote read may load.",
+		}.number(func(l *Limits) *int { return &l.MaxFetchedSeries }),
+		Definition{
+			Name: MaxFetchedSamples, Kind: Number, Refused: fault.Invalid,
+			Doc: "Samples that a PromQL query or a remote read may load.",
+		}.number(func(l *Limits) *int { return &l.MaxFetchedSamples }),
 		Definition{
 			Name: QueryTimeout, Kind: Duration, Loki: `"1m"`, Refused: fault.Deadline,
 			Doc: "A query that runs longer ends. querier.timeout_secs holds as well.",

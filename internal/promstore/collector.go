@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/limits"
 )
 
 // freshVersion is the version of rows that no file has yet: greater than that of any segment.
@@ -23,7 +24,7 @@ type collector struct {
 	horizon  *horizon
 	from, to int64 // milliseconds, inclusive
 	samples  bool  // false: only which series there are
-	limits   Options
+	limits   limits.Limits
 	loaded   *int64 // samples of the query so far, all selectors together
 
 	series  map[seriesKey]*series // nil for one that does not match
@@ -60,9 +61,6 @@ func (c *collector) find(metric, set string) (*series, error) {
 		c.series[key] = nil
 		return nil, nil
 	}
-	if len(c.order) >= c.limits.MaxSeries {
-		return nil, tooManySeries(c.limits.MaxSeries)
-	}
 	from, _ := c.visible(metric)
 	s := &series{lset: labelsOf(&c.builder, metric, c.pairs), from: from}
 	c.series[key] = s
@@ -79,34 +77,41 @@ func (c *collector) visible(metric string) (from, to int64) {
 
 // add notes samples of a series, in order of time.
 func (c *collector) add(s *series, p piece) error {
-	c.enlist(s)
+	if err := c.enlist(s); err != nil {
+		return err
+	}
 	s.pieces = append(s.pieces, p)
 	return c.count(len(p.times))
 }
 
 func (c *collector) count(n int) error {
 	*c.loaded += int64(n)
-	if *c.loaded > c.limits.MaxSamples {
-		return tooManySamples(c.limits.MaxSamples)
+	if most := int64(c.limits.MaxFetchedSamples); most > 0 && *c.loaded > most {
+		return tooManySamples(most)
 	}
 	return nil
 }
 
 // note notes that a series has samples, whichever.
-func (c *collector) note(s *series) {
-	c.enlist(s)
-	if len(s.pieces) == 0 {
+func (c *collector) note(s *series) error {
+	err := c.enlist(s)
+	if err == nil && len(s.pieces) == 0 {
 		s.pieces = []piece{{}}
 	}
+	return err
 }
 
-// enlist notes the first place of a series.
-func (c *collector) enlist(s *series) {
+// enlist notes the first place of a series that has samples.
+func (c *collector) enlist(s *series) error {
 	if len(s.pieces) == 0 {
+		if most := c.limits.MaxFetchedSeries; most > 0 && len(c.order) >= most {
+			return tooManySeries(most)
+		}
 		c.order = append(c.order, s)
 		s.place = c.place
 	}
 	s.place = min(s.place, c.place)
+	return nil
 }
 
 // translator returns what takes rows of OTLP.

@@ -207,8 +207,7 @@ func (r *recordReader) take(row int) error {
 		return nil
 	}
 	if !r.samples {
-		r.note(r.current)
-		return nil
+		return r.note(r.current)
 	}
 	g := r.open[r.current]
 	if g == nil {

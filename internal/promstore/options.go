@@ -14,28 +14,16 @@ import (
 	"github.com/millstream/millstream/internal/tenant"
 )
 
-// Defaults of Options.
-const (
-	DefaultMaxSamples = 50_000_000
-	DefaultMaxSeries  = 2_000_000
-	DefaultShareRows  = 400_000
-)
+// DefaultShareRows is Options.ShareRows unless it is set.
+const DefaultShareRows = 400_000
 
-// Options bound one query and say how it is divided.
+// Options say how a query is divided.
 type Options struct {
 	// ShareRows is how many rows of a file are worth a processor of their own, which opens the file again; default 400,000.
-	ShareRows  int64
-	MaxSamples int64 // samples that a query may load; default 50,000,000
-	MaxSeries  int   // series that a query may load; default 2,000,000
+	ShareRows int64
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxSamples <= 0 {
-		o.MaxSamples = DefaultMaxSamples
-	}
-	if o.MaxSeries <= 0 {
-		o.MaxSeries = DefaultMaxSeries
-	}
 	if o.ShareRows <= 0 {
 		o.ShareRows = DefaultShareRows
 	}
@@ -69,7 +57,7 @@ type Deps struct {
 	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or metric may be shorter. Nil
 	// means no limit of the org.
 	Retention func(org tenant.ID) time.Duration
-	// Limits returns the limits of an org; it is asked once a selector. Nil: limits.Default.
+	// Limits returns the limits of an org; it is asked once a query and once a selector. Nil: limits.Default.
 	Limits     func(org tenant.ID) limits.Limits
 	Clock      clock.Clock           // nil: the system's
 	Logger     *slog.Logger          // nil: discard

@@ -1,6 +1,7 @@
 package promstore
 
 import (
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/otlptranslator"
 
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -38,6 +40,7 @@ type otlpTarget struct {
 
 // otlpTranslator makes Prometheus series of OTLP's rows.
 type otlpTranslator struct {
+	failed    error // of add
 	collector *collector
 	targets   map[otlpMetric]*otlpTarget
 	byLabels  map[string]*series // series of the same final labels are one
@@ -98,9 +101,7 @@ func (t *otlpTranslator) target(m otlpMetric) (*otlpTarget, error) {
 		series: make(map[string]*series),
 	}
 	if resource != nil {
-		if x.info, err = t.find(targetInfo, resource, false); err != nil {
-			return nil, err
-		}
+		x.info = t.find(targetInfo, resource, false)
 	}
 	wanted := x.info != nil
 	switch x.kind {
@@ -110,9 +111,7 @@ func (t *otlpTranslator) target(m otlpMetric) (*otlpTarget, error) {
 			wanted = wanted || t.collector.selector.metricMatches(x.name+suffix)
 		}
 	default:
-		if x.single, err = t.find(x.name, x.labels, x.delta); err != nil {
-			return nil, err
-		}
+		x.single = t.find(x.name, x.labels, x.delta)
 		wanted = wanted || x.single != nil
 	}
 	if !wanted {
@@ -123,40 +122,35 @@ func (t *otlpTranslator) target(m otlpMetric) (*otlpTarget, error) {
 }
 
 // find returns the series of final labels, nil when it does not match.
-func (t *otlpTranslator) find(name string, pairs []pair, delta bool) (*series, error) {
+func (t *otlpTranslator) find(name string, pairs []pair, delta bool) *series {
 	c := t.collector
 	if !c.selector.metricMatches(name) || !c.selector.labelsMatch(pairs) {
-		return nil, nil
+		return nil
 	}
 	lset := labelsOf(&c.builder, name, pairs)
 	key := string(lset.Bytes(nil))
 	if s, ok := t.byLabels[key]; ok {
-		return s, nil
-	}
-	if len(c.order) >= c.limits.MaxSeries {
-		return nil, tooManySeries(c.limits.MaxSeries)
+		return s
 	}
 	from, _ := c.visible(name)
 	s := &series{lset: lset, from: from, delta: delta}
 	t.byLabels[key] = s
-	return s, nil
+	return s
 }
 
 // part returns a series of a histogram or summary.
-func (t *otlpTranslator) part(x *otlpTarget, suffix, label, value string) (*series, error) {
+func (t *otlpTranslator) part(x *otlpTarget, suffix, label, value string) *series {
 	key := suffix + "\x00" + value
 	if s, ok := x.series[key]; ok {
-		return s, nil
+		return s
 	}
 	pairs := x.labels
 	if label != "" {
 		pairs = append(slices.Clip(pairs), pair{label, value})
 	}
-	s, err := t.find(x.name+suffix, pairs, x.delta)
-	if err == nil {
-		x.series[key] = s
-	}
-	return s, err
+	s := t.find(x.name+suffix, pairs, x.delta)
+	x.series[key] = s
+	return s
 }
 
 // add appends a sample to the open piece of a series; a nil series takes none.
@@ -165,7 +159,7 @@ func (t *otlpTranslator) add(s *series, millis int64, value float64, histogram [
 		return
 	}
 	if !t.collector.samples {
-		t.collector.note(s)
+		t.failed = errors.Join(t.failed, t.collector.note(s))
 		return
 	}
 	g := t.open[s]
@@ -179,6 +173,9 @@ func (t *otlpTranslator) add(s *series, millis int64, value float64, histogram [
 
 // flush hands the open pieces over.
 func (t *otlpTranslator) flush(version int64) error {
+	if t.failed != nil {
+		return t.failed
+	}
 	for _, s := range t.order {
 		g := t.open[s]
 		g.version = version
@@ -273,5 +270,6 @@ func (l *labelNames) sorted() []pair {
 }
 
 func tooManySeries(limit int) error {
-	return fault.New(fault.Invalid, "the query selects more than %d series", limit)
+	return fault.New(fault.Invalid, "the query selects more than %d series (limits.%s); select fewer, or raise the limit of the org",
+		limit, limits.MaxFetchedSeries)
 }

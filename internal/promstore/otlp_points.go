@@ -54,15 +54,11 @@ func (t *otlpTranslator) parts(x *otlpTarget, r *otlpRow) error {
 		return fault.Wrap(fault.Corrupt, err, "stored histogram")
 	}
 	add := func(suffix, label, labelValue string, value float64) error {
-		s, err := t.part(x, suffix, label, labelValue)
-		if err != nil || s == nil {
-			return err
-		}
 		if r.noValue {
 			value = staleMarker()
 		}
-		t.add(s, r.millis, value, nil, r.start)
-		return nil
+		t.add(t.part(x, suffix, label, labelValue), r.millis, value, nil, r.start)
+		return t.failed
 	}
 	count := float64(v.GetUint64("count"))
 	if err := add("_count", "", "", count); err != nil {

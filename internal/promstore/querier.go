@@ -2,6 +2,7 @@ package promstore
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/millstream/millstream/internal/columnar"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -22,14 +24,14 @@ type querier struct {
 	mint, maxt int64 // milliseconds, inclusive
 
 	picture  *picture // nil before the first use
+	limits   limits.Limits
 	warnings annotations.Annotations
 	loaded   int64 // samples so far
 	bytes    int64 // of files so far
 }
 
 func tooManySamples(limit int64) error {
-	_ = limit // the engine's error names the cause in Prometheus' words, which clients know
-	return promql.ErrTooManySamples("query execution")
+	return fmt.Errorf("%w (the limit is %d, limits.%s)", promql.ErrTooManySamples("query execution"), limit, limits.MaxFetchedSamples)
 }
 
 // prepare takes the picture at the first use.
@@ -41,7 +43,7 @@ func (q *querier) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.picture = p
+	q.picture, q.limits = p, q.store.deps.Limits(q.org)
 	return nil
 }
 
@@ -77,7 +79,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 // collect gathers the series that match.
 func (q *querier) collect(ctx context.Context, from, to int64, samples bool, matchers []*labels.Matcher) (*collector, error) {
 	c := newCollector(newSelector(matchers).withOrigins(q.picture.names), q.picture.horizon, from, to)
-	c.samples, c.limits, c.loaded = samples, q.store.opts, &q.loaded
+	c.samples, c.limits, c.loaded = samples, q.limits, &q.loaded
 	before := q.loaded
 	err := c.run(ctx, q, q.picture.segments)
 	q.store.metrics.samples.Add(float64(q.loaded - before))

@@ -318,8 +318,7 @@ func (f *segmentReader) take(g *groupColumns, w wantedRun) error {
 			break
 		}
 		if !f.samples {
-			f.note(w.series)
-			return nil
+			return f.note(w.series)
 		}
 		if err := f.add(w.series, g.slice(first, end)); err != nil {
 			return err

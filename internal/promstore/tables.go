@@ -112,7 +112,7 @@ func (q *querier) allTexts(ctx context.Context, ofTable func(*columnar.LabelTabl
 	found := make(map[string]struct{})
 	add := func(text string) { found[text] = struct{}{} }
 	c := newCollector(newSelector(nil), q.picture.horizon, q.mint, q.maxt)
-	c.limits, c.loaded = q.store.opts, &q.loaded
+	c.limits, c.loaded = q.limits, &q.loaded
 	oldest := q.picture.horizon.oldest("")
 	segments := slices.DeleteFunc(slices.Clone(q.picture.segments), func(s catalog.Segment) bool {
 		return !c.mayHold(&s) || millisOf(s.MaxTime) < oldest

@@ -157,7 +157,7 @@ func (q *querier) scanTexts(ctx context.Context, s *selector, columns []string, 
 		return err
 	}
 	c := newCollector(s, q.picture.horizon, q.mint, q.maxt)
-	c.limits, c.loaded = q.store.opts, &q.loaded
+	c.limits, c.loaded = q.limits, &q.loaded
 	scan := textScan{collector: c, columns: columns, visit: visit}
 	return scan.run(ctx, q)
 }
