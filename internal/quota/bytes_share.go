@@ -72,6 +72,9 @@ func (b *Bytes) Usage() []Usage {
 		if limit > 0 {
 			usage.Quota = u.share.Of(limit)
 		}
+		if x, ok := b.orgs[org]; ok {
+			usage.Missing = uint64(amount(max(0, x.full.Sub(now)), x.rate.PerSecond))
+		}
 		out = append(out, usage)
 	}
 	return out

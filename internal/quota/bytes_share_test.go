@@ -39,7 +39,7 @@ func TestBytesShare(t *testing.T) {
 	u := b.Usage()
 	require.Len(t, u, 1)
 	require.Equal(t, quota.Usage{
-		Budget: quota.Budget{Kind: quota.KindBytes, Org: "acme"}, Limit: 1000, Quota: 200, Epoch: 1, Accepted: 6000, Refused: 3200,
+		Budget: quota.Budget{Kind: quota.KindBytes, Org: "acme"}, Limit: 1000, Quota: 200, Epoch: 1, Accepted: 6000, Refused: 3200, Missing: 3000,
 	}, u[0])
 	before := wanted
 	rate.PerSecond = 500

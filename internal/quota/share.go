@@ -64,6 +64,9 @@ type Usage struct {
 	Accepted uint64 // since the start of the process
 	Refused  uint64 // likewise
 	Debt     uint64 // that the refill has yet to pay
+	// Missing is what a bucket without debt lacks to be full. It counts as debt in a division: a frontend that had little to do would
+	// otherwise keep an empty bucket, and refuse requests that fit into a full one.
+	Missing uint64
 	Idle     time.Duration
 }
 

@@ -32,12 +32,14 @@ var batch = []byte("[" + strings.TrimSuffix(strings.Repeat(`{"n":1},`, batchRows
 // limited is a cluster of routers over one intake node, with a database that has a row limit.
 type limited struct {
 	*mscluster.Cluster
-	t *testing.T
+	t     *testing.T
+	body  []byte // of a request
+	units int64  // that it takes of the limit
 }
 
 func newLimited(t *testing.T) limited {
 	t.Helper()
-	c := limited{mscluster.Start(t, lazily(mscluster.Layout{Routers: 3, Intakes: 1, Queriers: 1})), t}
+	c := limited{mscluster.Start(t, lazily(mscluster.Layout{Routers: 3, Intakes: 1, Queriers: 1})), t, batch, batchRows}
 	c.ask(c.Routers[0], fmt.Sprintf("CREATE DATABASE lim WITH ('ingest_rows_rate_limit' = '%d')", rowLimit))
 	require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
 		for _, r := range c.Routers { // a router shows the limit with the first write after it has seen it
@@ -65,7 +67,7 @@ func (c limited) ask(r *mscluster.Node, statement string) [][]any {
 
 // pressed is what came of writing as fast as possible.
 type pressed struct {
-	rows    int64 // admitted
+	units   int64 // rows or bytes that were admitted
 	took    time.Duration
 	routers int
 }
@@ -75,8 +77,8 @@ func (c limited) press(routers []*mscluster.Node, during func()) pressed {
 	c.t.Helper()
 	ctx, stop := context.WithCancel(c.t.Context())
 	var (
-		wg   sync.WaitGroup
-		rows atomic.Int64
+		wg    sync.WaitGroup
+		units atomic.Int64
 	)
 	began := time.Now()
 	for _, r := range routers {
@@ -88,9 +90,9 @@ func (c limited) press(routers []*mscluster.Node, during func()) pressed {
 				client.Transport = transport
 				for ctx.Err() == nil {
 					// A request that has begun is counted whatever comes, so it has a context of its own.
-					res, err := client.Do(c.t.Context(), http.MethodPost, path, batch, "Content-Type", "application/json")
+					res, err := client.Do(c.t.Context(), http.MethodPost, path, c.body, "Content-Type", "application/json")
 					if err == nil && res.Status == http.StatusOK {
-						rows.Add(batchRows)
+						units.Add(c.units)
 						continue
 					}
 					pause(ctx, 10*time.Millisecond)
@@ -101,7 +103,7 @@ func (c limited) press(routers []*mscluster.Node, during func()) pressed {
 	during()
 	stop()
 	wg.Wait()
-	return pressed{rows.Load(), time.Since(began), len(routers)}
+	return pressed{units.Load(), time.Since(began), len(routers)}
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -118,10 +120,10 @@ func lasting(d time.Duration) func() { return func() { time.Sleep(d) } }
 // charged before they are counted.
 func (c limited) requireWithin(name string, p pressed, limit, above float64) {
 	c.t.Helper()
-	bound := limit*p.took.Seconds() + above + float64(p.routers*writers*batchRows)
-	c.t.Logf("%s: %d rows in %v, %.0f allowed", name, p.rows, p.took.Round(time.Millisecond), bound)
-	require.LessOrEqual(c.t, float64(p.rows), bound, name)
-	require.Positive(c.t, p.rows, name)
+	bound := limit*p.took.Seconds() + above + float64(int64(p.routers*writers)*c.units)
+	c.t.Logf("%s: %d in %v, %.0f allowed", name, p.units, p.took.Round(time.Millisecond), bound)
+	require.LessOrEqual(c.t, float64(p.units), bound, name)
+	require.Positive(c.t, p.units, name)
 }
 
 // budgetGauge reads a metric of the database's budget at a router; false when it shows none.
@@ -190,6 +192,10 @@ func TestRowLimitOfACluster(t *testing.T) {
 	p = c.press(all, func() { c.waitShares(all, rowLimit, 0.9*rowLimit/3); time.Sleep(phase) })
 	c.requireWithin("steady", p, rowLimit, rowLimit)
 
+	_, counted, err := budgetGauge(t.Context(), c.Intakes[0], "limit")
+	require.NoError(t, err)
+	require.False(t, counted, "a batch that a router hands on is charged there alone")
+
 	// A fourth one joins: one bucket, its quota for a heartbeat, one batch (of each writer).
 	fourth := c.New(t, "r4", "router")
 	require.NoError(t, fourth.Start(t.Context()))
@@ -199,7 +205,7 @@ func TestRowLimitOfACluster(t *testing.T) {
 	p = c.press(all, func() {
 		joined = c.press([]*mscluster.Node{fourth}, func() { c.waitShares(c.Routers, rowLimit, 0.9*rowLimit/4) })
 	})
-	c.requireWithin("join", pressed{p.rows + joined.rows, p.took, 4}, rowLimit, rowLimit+rowLimit+rowLimit/4)
+	c.requireWithin("join", pressed{p.units + joined.units, p.took, 4}, rowLimit, rowLimit+rowLimit+rowLimit/4)
 
 	// Demand shifts to one router: it gets what the others do not use.
 	p = c.press(all[:1], func() { c.waitAtLeast(all[0], 0.9*rowLimit) })
@@ -276,4 +282,41 @@ func (c limited) waitAtLeast(r *mscluster.Node, least float64) {
 		}
 		return err
 	}))
+}
+
+// TestByteRateOfACluster presses on three routers that share the byte rate of an org. Every router takes a request of the whole burst, none
+// takes a larger one, and together they admit what the limit says.
+func TestByteRateOfACluster(t *testing.T) {
+	t.Parallel()
+	const mib, limit, burst = 1 << 20, 1 << 18, 1 << 19
+	l := lazily(mscluster.Layout{Routers: 3, Intakes: 1, Queriers: 1})
+	l.Env["MS_LIMITS_INGESTION_RATE_MB"] = strconv.FormatFloat(float64(limit)/mib, 'f', -1, 64)
+	l.Env["MS_LIMITS_INGESTION_BURST_SIZE_MB"] = strconv.FormatFloat(float64(burst)/mib, 'f', -1, 64)
+	c := limited{Cluster: mscluster.Start(t, l), t: t}
+	c.ask(c.Routers[0], "CREATE DATABASE lim")
+	for _, r := range c.Routers {
+		res := r.Client("t1").Post(t, path, sized(burst))
+		require.Equal(t, http.StatusOK, res.Status, "%s", res.Body)
+		res = r.Client("t1").Post(t, path, sized(burst+1))
+		require.Equal(t, http.StatusRequestEntityTooLarge, res.Status, "%s", res.Body)
+		require.Contains(t, string(res.Body), strconv.Itoa(burst))
+	}
+	c.body, c.units = []byte(sized(10_000)), 10_000
+	p := c.press(c.Routers, lasting(6*time.Second))
+	// The buckets were empty; each is refilled by the whole rate for the moment before its first share.
+	c.requireWithin("bytes", p, limit, 3*limit)
+
+	require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
+		res, err := c.Routers[0].Client("t1").Do(ctx, http.MethodPost, path, c.body, "Content-Type", "application/json")
+		if err == nil && !strings.Contains(string(res.Body), "are this node's share") {
+			err = fmt.Errorf("status %d: %s", res.Status, res.Body)
+		}
+		return err
+	}), "the refusal tells the limit and the share")
+}
+
+// sized is a JSON array of exactly so many bytes.
+func sized(n int) string {
+	const frame = len(`[{"n":""}]`)
+	return `[{"n":"` + strings.Repeat("x", n-frame) + `"}]`
 }

@@ -168,6 +168,7 @@ func (k *Keeper) reports(active map[quota.Budget]quota.Usage) []Report {
 			k.meters[b] = m
 		}
 		m.measure(now, offered, k.o.Heartbeat, u.Debt > u.Quota)
+		u.Debt = max(u.Debt, u.Missing)
 		if u.Epoch == 0 {
 			u.Quota = 0 // the whole limit, for want of a share
 		}
