@@ -67,7 +67,7 @@ type Usage struct {
 	// Missing is what a bucket without debt lacks to be full. It counts as debt in a division: a frontend that had little to do would
 	// otherwise keep an empty bucket, and refuse requests that fit into a full one.
 	Missing uint64
-	Idle     time.Duration
+	Idle    time.Duration
 }
 
 // MaxIdle is how long a budget without traffic and debt, and with an unchanged limit, is divided for.

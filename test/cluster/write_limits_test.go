@@ -297,7 +297,8 @@ func TestByteRateOfACluster(t *testing.T) {
 	for _, r := range c.Routers {
 		res := r.Client("t1").Post(t, path, sized(burst))
 		require.Equal(t, http.StatusOK, res.Status, "%s", res.Body)
-		res = r.Client("t1").Post(t, path, sized(burst+1))
+		push := fmt.Sprintf(`{"streams":[{"stream":{"a":"b"},"values":[["%d","%s"]]}]}`, time.Now().UnixNano(), strings.Repeat("x", burst))
+		res = r.Client("t1").Post(t, "/loki/api/v1/push", push)
 		require.Equal(t, http.StatusRequestEntityTooLarge, res.Status, "%s", res.Body)
 		require.Contains(t, string(res.Body), strconv.Itoa(burst))
 	}
