@@ -22,8 +22,8 @@ type byteRouter struct {
 }
 
 // TestBatchesWithinTheBurst is case N04 of the public reports: 1 MB a second of a limit of 2 MB/s passes with one router and with ten,
-// whether one router takes all of it or they take turns, through a change of the limit and the death of five; what can never pass is told so
-// by all.
+// whether one router takes all of it or they take turns, through a change of the limit and the death of five; what can never pass is told
+// so by all.
 func TestBatchesWithinTheBurst(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
