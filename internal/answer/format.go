@@ -74,6 +74,7 @@ type Source interface {
 
 // Stats is what a query cost. The names are those of the query API.
 type Stats struct {
+	QueueMS        float64          `json:"queue_ms,omitempty"` // how long it waited for its turn
 	ScannedRows    int64            `json:"scanned_rows"`
 	ScannedBytes   int64            `json:"scanned_bytes"`
 	FreshRows      int64            `json:"fresh_rows"`

@@ -10,18 +10,22 @@ import (
 
 // Question is one statement of one org or of several, as a front has read and checked it.
 type Question struct {
-	Org       tenant.ID   // the one that is asked, the first of Orgs
-	Orgs      []tenant.ID // when several are asked: all of them, sorted; else empty
-	Actor     string      // who asks, for logs and for sharing an org's queries fairly; empty = nobody is known
-	Database  string      // that unqualified names mean
-	Language  string      // empty is SQL; promapi.Language
+	Org   tenant.ID   // the one that is asked, the first of Orgs
+	Orgs  []tenant.ID // when several are asked: all of them, sorted; else empty
+	Actor string      // who asks, for logs and for sharing an org's queries fairly; empty = nobody is known
+	// ActorPath says below Actor who asks, the outermost level first, as the client has it (X-Loki-Actor-Path).
+	ActorPath []string
+	Database  string // that unqualified names mean
+	Language  string // empty is SQL; promapi.Language
 	Statement string
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
-	Step       string // of PromQL: the distance of evaluations in seconds or as a duration; empty = one evaluation
-	Limit      int    // most rows of the answer, 0 = none
-	Change     bool   // allows statements that change something: CREATE, ALTER
-	Admin      bool   // allows statements that destroy (decisions E7)
+	// Now is the time that the statement takes for the present; zero = that of the node that answers.
+	Now    time.Time `json:",omitzero"`
+	Step   string    // of PromQL: the distance of evaluations in seconds or as a duration; empty = one evaluation
+	Limit  int       // most rows of the answer, 0 = none
+	Change bool      // allows statements that change something: CREATE, ALTER
+	Admin  bool      // allows statements that destroy (decisions E7)
 }
 
 // Members returns every org that is asked. The caller must not change the list.

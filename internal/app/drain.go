@@ -132,14 +132,14 @@ func (a *asked) wait(ctx context.Context) error {
 
 // counted counts the statements that pass it.
 type counted struct {
-	answer.Answerer
+	*guard
 	asked *asked
 }
 
 // Ask implements answer.Answerer.
 func (c counted) Ask(ctx context.Context, q answer.Question) (answer.Result, error) {
 	c.asked.add(1)
-	result, err := c.Answerer.Ask(ctx, q)
+	result, err := c.guard.Ask(ctx, q)
 	if err != nil {
 		c.asked.add(-1)
 		return nil, err

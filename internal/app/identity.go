@@ -64,6 +64,9 @@ func (n *node) draw(address func() string) func(context.Context) error {
 			return nil
 		}
 		n.self.Address, n.self.HTTPAddress = address(), c.HTTP.Addr()
+		if n.has(config.QueryRole) {
+			n.self.QuerySlots = c.Querier.Concurrency
+		}
 		store, err := clusterpg.Open(ctx, clusterpg.Options{
 			DSN: c.MetaDatabase.DSN, PeerTimeout: c.Cluster.PeerTimeout,
 		})
@@ -170,6 +173,7 @@ func (n *node) member(ctx context.Context) error {
 	told, stop := context.WithCancel(ctx)
 	defer stop()
 	tell.Go(func() { n.tellProgress(told, m) })
+	tell.Go(func() { n.share(told) })
 	return m.Run(ctx)
 }
 

@@ -102,7 +102,7 @@ func (l *listeners) start(context.Context) error {
 		deps.Front = l.front()
 	}
 	if l.hasAPI() {
-		deps.Querier, deps.PromQL, deps.PromRead = l.answerer(), l.promAnswerer(), l.promReader()
+		deps.Querier, deps.PromQL, deps.PromRead = l.frontend, l.frontend, l.frontend
 	}
 	for i := range l.servers {
 		s := &l.servers[i]
@@ -232,14 +232,23 @@ type localQuerier struct{ *querier.Querier }
 
 // Ask implements answer.Answerer.
 func (q localQuerier) Ask(ctx context.Context, r answer.Question) (answer.Result, error) {
-	result, err := q.Query(ctx, querier.Request{
-		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit),
-		Change: r.Change, Admin: r.Admin,
-	})
+	result, err := q.Query(ctx, request(r))
 	if err != nil {
 		return nil, err
 	}
 	return localResult{result}, nil
+}
+
+// Split implements answer.Splitter.
+func (q localQuerier) Split(ctx context.Context, r answer.Question) (*answer.Split, error) {
+	return q.Querier.Split(ctx, request(r))
+}
+
+func request(r answer.Question) querier.Request {
+	return querier.Request{
+		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit), Now: r.Now,
+		Change: r.Change, Admin: r.Admin,
+	}
 }
 
 type localResult struct{ *querier.Result }

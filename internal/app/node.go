@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/compactor"
@@ -33,13 +32,14 @@ import (
 // node is a process: the parts that its roles need.
 //
 //	listeners ─► ingress.Front ─► router ─► intake nodes        (standalone: ─► ingest)
-//	         └─► router ─► queriers                             (standalone: ─► querier)
+//	         └─► frontend, fairqueue ─► router ─► queriers      (standalone: ─► querier)
 //	peers    ─► ingest ─► objects, catalog                      intake
 //	         └► querier ─► holders of fresh rows, catalog, filecache, duck
 //	             compactor ─► catalog, objects
 type node struct {
 	*platform
 	identity
+	turns
 	ingest      *ingest.Ingest   // intake
 	pool        *duck.Pool       // querier
 	files       *filecache.Cache // querier, compactor
@@ -109,6 +109,17 @@ func (n *node) startEngine(context.Context) error {
 			Members: n.members, Nodes: others{n}, ForwardBytes: n.config.Router.ForwardBytes, Logger: n.component("router"), Registerer: n.metrics,
 		})
 	}
+	if err := n.startReading(); err != nil {
+		return err
+	}
+	if n.hasAPI() {
+		n.makeFrontend()
+	}
+	return nil
+}
+
+// startReading makes what reads files.
+func (n *node) startReading() error {
 	if !n.has(config.QueryRole) && !n.has(config.CompactRole) {
 		return nil
 	}
@@ -154,6 +165,7 @@ func (n *node) makeQuerier() error {
 		Logger: n.component("querier"), Registerer: n.metrics,
 	})
 	n.makePromQL()
+	n.guard = newGuard(c.Querier.Concurrency, localQuerier{n.querier}, n.promql)
 	return err
 }
 
@@ -224,14 +236,6 @@ func (n *node) front() *ingress.Front {
 		For:   n.limits.For,
 		Bytes: n.writeLimits.bytes, Rows: n.writeLimits.rows, Options: n.writeLimits.of,
 	}, clock.System{}, n.metrics)
-}
-
-// answerer returns what answers client statements.
-func (n *node) answerer() answer.Answerer {
-	if n.router != nil {
-		return n.router
-	}
-	return localQuerier{n.querier}
 }
 
 // indexes opens the search indexes in the object store.

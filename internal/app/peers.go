@@ -31,7 +31,7 @@ func (o others) Intake(n cluster.Node) (router.Intake, error) {
 // Querier implements router.Nodes.
 func (o others) Querier(n cluster.Node) (answer.Answerer, error) {
 	if n.ID == o.self.ID && o.querier != nil {
-		return localQuerier{o.querier}, nil
+		return o.guard, nil
 	}
 	return o.peers.Peer(n.Address)
 }
@@ -79,7 +79,7 @@ func (n *node) services() rpc.Services {
 		s.Appender, s.Holder = n.ingest, n.ingest
 	}
 	if n.querier != nil && !n.config.Node.IsStandalone() {
-		s.Answerer, s.PromQL, s.PromRead = counted{localQuerier{n.querier}, &n.asked}, n.promql, n.promql
+		s.Answerer, s.PromQL, s.PromRead = counted{n.guard, &n.asked}, n.guard, n.guard
 	}
 	if n.config.Node.IsStandalone() {
 		s.Appender = nil // nobody forwards to it

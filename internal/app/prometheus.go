@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/promstore"
+	"github.com/millstream/millstream/internal/router"
 )
 
 // makePromQL makes what answers PromQL from the data that this process can read.
@@ -20,22 +22,17 @@ func (n *node) makePromQL() {
 	})
 }
 
-// promAnswerer returns what answers the Prometheus API on this process's HTTP port.
-func (n *node) promAnswerer() promapi.Answerer {
-	if n.router != nil {
-		return promForwarder{n}
-	}
-	return n.promql
-}
-
 // promForwarder hands questions of the Prometheus API to queriers in turn.
 type promForwarder struct{ *node }
 
 // Answer implements promapi.Answerer.
 func (f promForwarder) Answer(ctx context.Context, q promapi.Question) (a promapi.Answer) {
 	err := f.router.InTurn(ctx, func(m cluster.Node) error {
-		if m.ID == f.self.ID && f.promql != nil {
-			a = f.promql.Answer(ctx, q)
+		if m.ID == f.self.ID && f.guard != nil {
+			a = f.guard.Answer(ctx, q)
+			if errors.Is(a.Err, router.ErrBusy) {
+				return a.Err
+			}
 			return nil
 		}
 		peer, err := f.peers.Peer(m.Address)
@@ -51,19 +48,11 @@ func (f promForwarder) Answer(ctx context.Context, q promapi.Question) (a promap
 	return a
 }
 
-// promReader returns what answers remote reads on this process's HTTP port.
-func (n *node) promReader() promapi.Reader {
-	if n.router != nil {
-		return promForwarder{n}
-	}
-	return n.promql
-}
-
 // Read implements promapi.Reader. Another querier is asked while nothing of the answer has come.
 func (f promForwarder) Read(ctx context.Context, q promapi.ReadRequest, send func([]byte) error) error {
 	return f.router.InTurn(ctx, func(m cluster.Node) error {
-		if m.ID == f.self.ID && f.promql != nil {
-			return f.promql.Read(ctx, q, send)
+		if m.ID == f.self.ID && f.guard != nil {
+			return f.guard.Read(ctx, q, send)
 		}
 		peer, err := f.peers.Peer(m.Address)
 		if err != nil {

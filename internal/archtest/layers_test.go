@@ -59,10 +59,12 @@ var layers = []layer{
 		why:      "a role declares the interface it needs of another role; app passes the object or the rpc client",
 	},
 	{
-		name:     "edges",
-		packages: []string{"internal/ingress", "internal/httpapi", "internal/promapi", "internal/otlpgrpc", "internal/rpc", "internal/web"},
-		imports:  []string{"values", "platform", "engines", "roles"},
-		why:      "edges decode, call and map faults to statuses",
+		name: "edges",
+		packages: []string{
+			"internal/ingress", "internal/frontend", "internal/httpapi", "internal/promapi", "internal/otlpgrpc", "internal/rpc", "internal/web",
+		},
+		imports: []string{"values", "platform", "engines", "roles"},
+		why:     "edges decode, call and map faults to statuses",
 	},
 	{
 		name:     "client",
@@ -112,6 +114,7 @@ var peers = map[string][]string{
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so
 	"internal/promstore": {"internal/sqlplan"},
+	"internal/frontend":  {"internal/promapi"},
 	"internal/httpapi":   {"internal/ingress", "internal/promapi"},
 	"internal/otlpgrpc":  {"internal/ingress"},
 	"internal/rpc":       {"internal/promapi"},

@@ -44,7 +44,9 @@ type Node struct {
 	Address     string `json:"address,omitempty"`      // host:port of the internal gRPC listener
 	HTTPAddress string `json:"http_address,omitempty"` // host:port of the HTTP listener
 	Version     string `json:"version,omitempty"`      // of the program
-	State       State  `json:"state,omitempty"`
+	// QuerySlots is how many queries the node runs at once (querier.concurrency); 0 when it runs none or does not say.
+	QuerySlots int   `json:"query_slots,omitempty"`
+	State      State `json:"state,omitempty"`
 }
 
 // MemberOf returns the roles whose member lists the node stands in: its own, and compactor and alert for a standalone node, which

@@ -181,3 +181,13 @@ func rank(members []Node, s uint16, n int) []uint16 {
 	}
 	return places
 }
+
+// QueryShare returns how many queries one router may let run at once: the slots of all queriers, divided among the routers, at least 1. A
+// querier that does not say how many it has counts as one.
+func (v *View) QueryShare() int {
+	slots := 0
+	for _, n := range v.Members[RoleQuerier] {
+		slots += max(n.QuerySlots, 1)
+	}
+	return max(slots/max(len(v.Members[RoleRouter]), 1), 1)
+}

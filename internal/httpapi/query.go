@@ -102,7 +102,7 @@ func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Form
 	if err != nil {
 		return q, format, err
 	}
-	q.Org, q.Actor = p.Org(), p.Actor
+	q.Org, q.Actor, q.ActorPath = p.Org(), p.Actor, answer.ParseActorPath(r.Header)
 	q.Change, q.Admin = p.Rights.Has(auth.Write), p.Rights.Has(auth.Admin)
 	if format, err = answer.ParseAccept(r.Header.Get("Accept")); err != nil {
 		return q, format, err

@@ -23,12 +23,14 @@ import (
 
 // Question is one call of the API.
 type Question struct {
-	Org      tenant.ID   // the one that is asked, the first of Orgs
-	Orgs     []tenant.ID // when several are asked: all of them, sorted; else empty
-	Actor    string      // who asks; empty = nobody is known
-	Database string      // never empty
-	Path     string      // below /api/v1, without a leading slash: "query", "label/job/values"
-	Form     url.Values  // parameters of the URL and the form together
+	Org   tenant.ID   // the one that is asked, the first of Orgs
+	Orgs  []tenant.ID // when several are asked: all of them, sorted; else empty
+	Actor string      // who asks; empty = nobody is known
+	// ActorPath says below Actor who asks, the outermost level first, as the client has it (X-Loki-Actor-Path).
+	ActorPath []string
+	Database  string     // never empty
+	Path      string     // below /api/v1, without a leading slash: "query", "label/job/values"
+	Form      url.Values // parameters of the URL and the form together
 }
 
 // Members returns every org that is asked. The caller must not change the list.
@@ -117,9 +119,7 @@ func New(opts Options, deps Deps) *API {
 	if deps.Acquire == nil {
 		deps.Acquire = func(context.Context, tenant.ID) (func(), error) { return func() {}, nil }
 	}
-	p := parser.NewParser(parser.Options{
-		EnableExperimentalFunctions: true, EnableBinopFillModifiers: true, EnableUnquotedUTF8Names: true,
-	})
+	p := newParser()
 	plain := promql.NewEngine(promql.EngineOpts{
 		Logger: deps.Logger, MaxSamples: opts.MaxSamples, Timeout: opts.Timeout, LookbackDelta: opts.Lookback, Parser: p,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' default evaluation interval
@@ -127,6 +127,12 @@ func New(opts Options, deps Deps) *API {
 	})
 	engine := promeval.New(plain, promeval.Options{Parser: p, Timeout: opts.Timeout, Lookback: opts.Lookback})
 	return &API{opts: opts, deps: deps, plain: plain, engine: engine, parser: p}
+}
+
+func newParser() parser.Parser {
+	return parser.NewParser(parser.Options{
+		EnableExperimentalFunctions: true, EnableBinopFillModifiers: true, EnableUnquotedUTF8Names: true,
+	})
 }
 
 // The times that stand for an open end, far beyond any sample.
@@ -188,6 +194,11 @@ func Paths() map[string][]string {
 		"query_exemplars": both, "format_query": both, "parse_query": both, "status/buildinfo": get, "status/runtimeinfo": get,
 		"status/flags": get, "rules": get, "alerts": get, "targets": get,
 	}
+}
+
+// ReadsSamples reports whether a question of that path is a query, which reads samples, and not one for names and labels.
+func ReadsSamples(path string) bool {
+	return path == "query" || path == "query_range" || path == "query_exemplars"
 }
 
 func errNoPath(path string) error { return fault.New(fault.NotFound, "no such path: %s", path) }

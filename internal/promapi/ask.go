@@ -30,7 +30,10 @@ func Ask(ctx context.Context, a Answerer, q answer.Question) (answer.Result, err
 		return nil, fault.New(fault.Unavailable, "PromQL is not answered by this node")
 	}
 	began := time.Now()
-	ask := Question{Org: q.Org, Orgs: q.Orgs, Actor: q.Actor, Database: q.Database, Path: "query", Form: url.Values{"query": {q.Statement}}}
+	ask := Question{
+		Org: q.Org, Orgs: q.Orgs, Actor: q.Actor, ActorPath: q.ActorPath, Database: q.Database,
+		Path: "query", Form: url.Values{"query": {q.Statement}},
+	}
 	if q.Limit > 0 {
 		ask.Form.Set("limit", strconv.Itoa(q.Limit))
 	}
@@ -81,7 +84,7 @@ func refusal(a Answer, v *fastjson.Value) error {
 			kind = fault.Deadline
 		}
 	}
-	return fault.Wrap(kind, a.Err, "%s", text)
+	return fault.Wrap(kind, a.Err, "%s", text).After(fault.RetryAfter(a.Err))
 }
 
 // table is the rows of an answer. It is an answer.Result.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
@@ -86,7 +87,7 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request) (q Question, 
 	if err != nil {
 		return q, err
 	}
-	q.Org, q.Actor = p.Org(), p.Actor
+	q.Org, q.Actor, q.ActorPath = p.Org(), p.Actor, answer.ParseActorPath(r.Header)
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		return q, &apiError{kind: badData, err: fault.Wrap(fault.Invalid, err, "error parsing form values: %s", err)}

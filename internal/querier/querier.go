@@ -19,6 +19,8 @@ type Request struct {
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
 	Limit      int64 // most rows of the answer; 0 = all
+	// Now is the time that the statement takes for the present; zero = the clock's.
+	Now time.Time
 	// Change allows CREATE and ALTER, Admin allows DROP DATABASE (decisions E7).
 	Change bool
 	Admin  bool
@@ -51,7 +53,7 @@ func New(opts Options, deps Deps) (*Querier, error) {
 // Errors: fault.Invalid and fault.NotFound point into the statement; fault.Unavailable when catalog or writers cannot be asked;
 // fault.Deadline when Options.Timeout passed; the context's error when it ended.
 func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
-	r := &run{querier: q, request: req, limits: q.deps.Limits(req.Org), now: q.deps.Clock.Now(), began: time.Now()}
+	r := q.run(req)
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	rows, err := r.start(ctx)
@@ -63,6 +65,14 @@ func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
 		return nil, err
 	}
 	return &Result{run: r, rows: rows}, nil
+}
+
+func (q *Querier) run(req Request) *run {
+	r := &run{querier: q, request: req, limits: q.deps.Limits(req.Org), now: req.Now, began: time.Now()}
+	if r.now.IsZero() {
+		r.now = q.deps.Clock.Now()
+	}
+	return r
 }
 
 // start parses the statement and runs it.

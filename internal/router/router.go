@@ -25,6 +25,9 @@ var (
 // ErrUnreachable is matched by errors of nodes that have answered nothing: another one may be asked.
 var ErrUnreachable = errors.New("the node cannot be reached")
 
+// ErrBusy is matched by errors of queriers that run as many queries as they may: nothing was begun, another one may be asked.
+var ErrBusy = errors.New("the querier is busy")
+
 // Outcome says what became of a batch.
 type Outcome uint8
 

@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -29,6 +30,7 @@ type fakeCluster struct {
 	calls   []call
 	asked   []string
 	down    map[string]bool // queriers that cannot be reached
+	busy    map[string]bool // queriers that run as much as they may
 }
 
 type call struct {
@@ -45,7 +47,7 @@ func newCluster(ids ...string) *fakeCluster {
 	}
 	return &fakeCluster{
 		view:    cluster.NewView(1, cluster.Algo, listed),
-		scripts: make(map[string][]router.Outcome), errs: make(map[string]error), down: make(map[string]bool),
+		scripts: make(map[string][]router.Outcome), errs: make(map[string]error), down: make(map[string]bool), busy: make(map[string]bool),
 	}
 }
 
@@ -87,6 +89,9 @@ func (n fakeNode) Ask(context.Context, answer.Question) (answer.Result, error) {
 	n.asked = append(n.asked, n.id)
 	if n.down[n.id] {
 		return nil, router.ErrUnreachable
+	}
+	if n.busy[n.id] {
+		return nil, fmt.Errorf("too many queries: %w", router.ErrBusy)
 	}
 	return emptyResult{}, nil
 }
@@ -232,6 +237,21 @@ func TestQueriersTakeTurns(t *testing.T) {
 	c.down["c"] = true
 	_, err := r.Ask(context.Background(), answer.Question{})
 	require.Equal(t, "no querier node is available", fault.Message(err))
+}
+
+func TestBusyQueriersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	c := newCluster("a", "b", "c")
+	c.busy["a"], c.down["b"] = true, true
+	r := router.New(router.Deps{Members: c, Nodes: c})
+	for range 3 {
+		_, err := r.Ask(context.Background(), answer.Question{})
+		require.NoError(t, err)
+		require.Equal(t, "c", c.asked[len(c.asked)-1])
+	}
+	c.down["c"] = true
+	_, err := r.Ask(context.Background(), answer.Question{})
+	require.ErrorIs(t, err, router.ErrBusy, "it may have room soon")
 }
 
 // TestMetricsGoToTheOwnersOfTheirNames writes one batch of many metrics: every row reaches the owner of its metric, once.

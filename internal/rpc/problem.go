@@ -1,9 +1,12 @@
 package rpc
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/router"
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
@@ -17,6 +20,8 @@ type problem struct {
 	Code    int           `json:"code,omitempty"`   // sqlplan.CodeOf
 	// Refused says that nothing of the batch is or will be stored, or that the statement was not begun.
 	Refused bool `json:"refused,omitempty"`
+	// Busy says that the statement was not begun because too many run.
+	Busy bool `json:"busy,omitempty"`
 }
 
 // newProblem returns what the other side is told of err, nil for none.
@@ -26,7 +31,7 @@ func newProblem(err error) *problem {
 	}
 	return &problem{
 		Kind: fault.KindOf(err), Message: fault.Message(err), Cause: err.Error(), Wait: fault.RetryAfter(err), Code: sqlplan.CodeOf(err),
-		Reason: fault.Reason(err),
+		Reason: fault.Reason(err), Busy: errors.Is(err, router.ErrBusy),
 	}
 }
 
@@ -39,7 +44,11 @@ func (p *problem) err() error {
 	if kind > fault.Corrupt {
 		kind = fault.Internal // of a newer version
 	}
-	err := fault.Wrap(kind, remoteError(p.Cause), "%s", p.Message)
+	cause := error(remoteError(p.Cause))
+	if p.Busy {
+		cause = fmt.Errorf("%w: %w", router.ErrBusy, cause)
+	}
+	err := fault.Wrap(kind, cause, "%s", p.Message)
 	err.RetryAfter, err.Reason = p.Wait, p.Reason
 	if p.Code != 0 {
 		return sqlplan.WithCode(err, p.Code)

@@ -31,6 +31,9 @@ func (s *Server) answerPromQL(ctx context.Context, in *frame) (*frame, error) {
 		return newFrame(promReply{Problem: newProblem(err)}, nil)
 	}
 	a := s.services.PromQL.Answer(ctx, q)
+	if errors.Is(a.Err, router.ErrBusy) {
+		return newFrame(promReply{Problem: newProblem(a.Err)}, nil)
+	}
 	reply := promReply{Status: a.Status}
 	if a.Err != nil {
 		reply.Cause = a.Err.Error()
@@ -57,6 +60,9 @@ func (p *Peer) AnswerPromQL(ctx context.Context, q promapi.Question) (promapi.An
 	var reply promReply
 	if err := out.into(&reply); err != nil {
 		return promapi.Answer{}, err
+	}
+	if reply.Problem != nil && reply.Problem.Busy {
+		return promapi.Answer{}, reply.Problem.err()
 	}
 	if reply.Problem != nil {
 		return promapi.Answer{}, fmt.Errorf("%w: %w", router.ErrUnreachable, reply.Problem.err())

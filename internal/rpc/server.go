@@ -31,6 +31,7 @@ const (
 	methodPromQL = "/" + serviceName + "/AnswerPromQL"
 	methodRead   = "/" + serviceName + "/ReadPrometheus"
 	methodForget = "/" + serviceName + "/ForgetDatabase"
+	methodSplit  = "/" + serviceName + "/Split"
 )
 
 // MaxMessageBytes bounds a message: the greatest batch of a body of 64 MiB, with room.
@@ -118,6 +119,7 @@ func describe() *grpc.ServiceDesc {
 			{MethodName: "Ping", Handler: unary((*Server).ping)},
 			{MethodName: "Append", Handler: unary((*Server).append)},
 			{MethodName: "ForgetDatabase", Handler: unary((*Server).forgetDatabase)},
+			{MethodName: "Split", Handler: unary((*Server).split)},
 			{MethodName: "AnswerPromQL", Handler: unary((*Server).answerPromQL)},
 		},
 		Streams: []grpc.StreamDesc{

@@ -88,6 +88,13 @@ func (c *command) end() error {
 	return c.wanted("the end of the statement")
 }
 
+// IsQuery reports whether the text begins as a statement that reads rows does, and not as one about databases and streams. It
+// needs no engine.
+func IsQuery(text string) bool {
+	s, err := parseCommand(text)
+	return s == nil && err == nil
+}
+
 // parseCommand reads the statement if it is one of ours. It is nil without an error for a query.
 func parseCommand(text string) (Statement, error) {
 	c := newCommand(text)

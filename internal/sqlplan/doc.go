@@ -20,5 +20,6 @@
 //
 // Values of this package are immutable once made, except that Resolve fills in a Query. A Planner is safe for concurrent use.
 //
-// The package imports catalog, signal, words and fault. It must not import duck (its engine comes through an interface), nor any role.
+// The package imports answer, catalog, signal, words and fault. It must not import duck (its engine comes through an interface), nor any
+// role.
 package sqlplan

@@ -74,6 +74,7 @@ func claimCases() []testCase {
 			require.Equal(f.t, []cluster.Role{cluster.RoleRouter, cluster.RoleIntake}, s.Roles)
 			require.Greater(f.t, s.Silence, f.PeerTimeout)
 			require.Equal(f.t, "1.2.3", s.Version)
+			require.Equal(f.t, 3, s.QuerySlots)
 			require.Equal(f.t, "a:5080", s.HTTPAddress)
 			require.Equal(f.t, cluster.StateActive, f.status("b").State)
 		}},

@@ -30,7 +30,7 @@ func (f *fixture) ctx() context.Context { return f.t.Context() }
 // node returns a node with an address that tells its incarnation.
 func node(id string, incarnation int64, roles ...cluster.Role) cluster.Node {
 	return cluster.Node{
-		ID: id, Incarnation: incarnation, Roles: roles, Version: "1.2.3",
+		ID: id, Incarnation: incarnation, Roles: roles, Version: "1.2.3", QuerySlots: 3,
 		Address: fmt.Sprintf("%s-%d:5082", id, incarnation), HTTPAddress: id + ":5080",
 	}
 }

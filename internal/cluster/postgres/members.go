@@ -25,7 +25,7 @@ func (s *Store) Claim(ctx context.Context, n cluster.Node, replaces int64) (hold
 			return holder, false, err
 		}
 		touched, err := s.exec(ctx, operation, sqlClaim,
-			n.ID, n.Incarnation, names(n.Roles), n.Address, n.HTTPAddress, n.Version, replaces, s.timing.PeerTimeout)
+			n.ID, n.Incarnation, names(n.Roles), n.Address, n.HTTPAddress, n.Version, replaces, s.timing.PeerTimeout, n.QuerySlots)
 		if err != nil || touched > 0 {
 			return holder, err == nil, err
 		}
@@ -44,7 +44,7 @@ func (s *Store) Claim(ctx context.Context, n cluster.Node, replaces int64) (hold
 // Beat implements cluster.Store.
 func (s *Store) Beat(ctx context.Context, hb cluster.Heartbeat) (drain bool, err error) {
 	err = s.pool.QueryRow(ctx, sqlBeat, hb.ID, hb.Incarnation, names(hb.Roles), hb.Address, hb.HTTPAddress, hb.Version, hb.Ready,
-		hb.Phase, hb.UnflushedRows).Scan(&drain)
+		hb.Phase, hb.UnflushedRows, hb.QuerySlots).Scan(&drain)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = cluster.ErrSuperseded
 	}
@@ -115,7 +115,8 @@ func (s *Store) look(ctx context.Context) (seen sight, err error) {
 	var members []byte
 	nodes, err := list(ctx, s, func(r pgx.CollectableRow) (n nodeRow, err error) {
 		err = r.Scan(&seen.now, &seen.version, &seen.record.Epoch, &seen.record.Algo, &members, &seen.record.ObservedAt,
-			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version, &n.ready,
+			&seen.record.ReachableSince, &n.id, &n.incarnation, &n.roles, &n.address, &n.httpAddress, &n.version,
+			&n.querySlots, &n.ready,
 			&n.heartbeatAt, &n.readyAt)
 		return n, err
 	}, sqlObserve)
@@ -144,12 +145,14 @@ type nodeRow struct {
 	incarnation                       *int64
 	roles                             []string
 	ready                             *bool
+	querySlots                        *int
 	heartbeatAt, readyAt              *time.Time
 }
 
 func (n nodeRow) row() rules.Row {
 	r := rules.Row{Ready: *n.ready, Node: cluster.Node{
 		ID: *n.id, Incarnation: *n.incarnation, Roles: roles(n.roles), Address: *n.address, HTTPAddress: *n.httpAddress, Version: *n.version,
+		QuerySlots: *n.querySlots,
 	}}
 	if n.readyAt != nil {
 		r.ReadyAt = *n.readyAt
@@ -180,7 +183,7 @@ func (s *Store) scanStatus(r pgx.CollectableRow) (st cluster.Status, err error) 
 		ready bool
 	)
 	err = r.Scan(&st.ID, &st.Incarnation, &text, &st.Address, &st.HTTPAddress, &st.Version, &ready, &st.Phase, &st.UnflushedRows,
-		&st.Started, &st.HeartbeatAt, &st.Silence)
+		&st.Started, &st.HeartbeatAt, &st.Silence, &st.QuerySlots)
 	st.Roles, st.Started, st.HeartbeatAt = roles(text), st.Started.UTC(), st.HeartbeatAt.UTC()
 	st.State = rules.State(ready, st.Silence, s.timing)
 	return st, err

@@ -18,7 +18,7 @@ var migrations embed.FS
 
 const (
 	// schemaVersion is the version that this program knows: the number of its last migration.
-	schemaVersion = 1
+	schemaVersion = 2
 	// lockKey is the advisory lock of migrations: "mill-clu" as bytes.
 	lockKey = 0x6d696c6c2d636c75
 )

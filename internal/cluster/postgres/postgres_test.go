@@ -117,7 +117,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	require.NoError(t, conn.Close(t.Context()))
 	_, err = postgres.Open(t.Context(), postgres.Options{DSN: dsn, PeerTimeout: peerTimeout})
 	require.ErrorIs(t, err, cluster.ErrSchema)
-	require.ErrorContains(t, err, "version 99, this program knows version 1")
+	require.ErrorContains(t, err, "version 99, this program knows version 2")
 }
 
 // TestASlowWriterLoses: what a process read before it was stopped is no reason to write when it wakes.

@@ -1,0 +1,313 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/millstream/millstream/internal/answer"
+	"github.com/millstream/millstream/internal/fairqueue"
+	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/merge"
+)
+
+// askInParts answers a question from parts of its time. done is false when it is to be answered as a whole: its org's queries are not
+// split, it cannot be, or its parts do not fit together.
+func (f *Frontend) askInParts(ctx context.Context, ask fairqueue.Ask, q answer.Question) (result answer.Result, done bool, err error) {
+	l := f.deps.Limits(q.Org)
+	if f.deps.Splitter == nil || l.SplitQueriesByInterval <= 0 || len(q.Members()) > 1 || l.MaxQueryBytesRead > 0 {
+		return nil, false, nil
+	}
+	outcome := f.metrics.split.MustCurryWith(map[string]string{"language": "sql"})
+	split, err := f.deps.Splitter.Split(ctx, q)
+	if err != nil {
+		f.deps.Logger.Debug("a question is not split", "error", err)
+		return nil, false, nil
+	}
+	if split == nil || split.Start.IsZero() {
+		outcome.WithLabelValues("whole").Inc()
+		return nil, false, nil
+	}
+	end := split.End
+	if end.IsZero() {
+		end = split.Now
+	}
+	if l.MaxQueryLength > 0 && end.Sub(split.Start) > l.MaxQueryLength {
+		return nil, false, nil // to be refused
+	}
+	spans := cut(span{q.Start, q.End}, split.Start, end, l.SplitQueriesByInterval)
+	if len(spans) < 2 {
+		outcome.WithLabelValues("whole").Inc()
+		return nil, false, nil
+	}
+	if split.Rows != nil && split.Rows.Descending {
+		slices.Reverse(spans)
+	}
+	p := &partsRun{frontend: f, ask: ask, question: q, split: split, spans: spans, most: max(l.MaxQueryParallelism, 1), began: time.Now()}
+	result, err = p.answer(ctx)
+	if errors.Is(err, merge.ErrUnsupported) {
+		outcome.WithLabelValues("unfit").Inc()
+		return nil, false, nil
+	}
+	outcome.WithLabelValues("parts").Inc()
+	return result, true, err
+}
+
+// partsRun is one question that is answered in parts.
+type partsRun struct {
+	frontend *Frontend
+	ask      fairqueue.Ask
+	question answer.Question
+	split    *answer.Split
+	spans    []span
+	most     int // parts at once
+	began    time.Time
+
+	meta answer.Meta
+}
+
+// part is the answer to a part.
+type part struct {
+	schema  *arrow.Schema
+	records []arrow.RecordBatch
+	meta    answer.Meta
+	err     error
+}
+
+func (p *part) release() {
+	for _, r := range p.records {
+		r.Release()
+	}
+	p.records = nil
+}
+
+// collector takes parts in order.
+type collector interface {
+	// add takes the records of a part, and says whether further parts change nothing.
+	add(p *part) (enough bool, err error)
+	// finish returns the answer.
+	finish() (*arrow.Schema, []arrow.RecordBatch, error)
+	release()
+}
+
+// answer runs the parts, several at once, and puts them together in their order. A part that the engine refuses, perhaps for a column that
+// only other parts have, makes the whole be asked.
+func (p *partsRun) answer(ctx context.Context) (answer.Result, error) {
+	var c collector = &groupParts{spec: p.split.Groups}
+	atFirst := p.most
+	if p.split.Rows != nil {
+		c = &rowParts{limit: p.split.Rows.Limit}
+		atFirst = 1 // the first part often has them all
+	}
+	err := p.collect(ctx, c, atFirst)
+	if err != nil {
+		c.release()
+		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+			err = fmt.Errorf("%w: %w", merge.ErrUnsupported, err)
+		}
+		return nil, err
+	}
+	schema, records, err := c.finish()
+	if err != nil {
+		c.release()
+		return nil, err
+	}
+	p.meta.Stats.Rows = 0
+	for _, r := range records {
+		p.meta.Stats.Rows += r.NumRows()
+	}
+	p.meta.Stats.TookMS = float64(time.Since(p.began).Microseconds()) / 1000
+	return &collected{schema: schema, records: records, meta: p.meta}, nil
+}
+
+// collect runs parts and hands them to c in order. Twice as many run at once each time that the first one of them was not enough.
+func (p *partsRun) collect(ctx context.Context, c collector, atOnce int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running []chan *part
+	defer func() {
+		cancel()
+		for _, r := range running {
+			(<-r).release()
+		}
+	}()
+	next := 0
+	for next < len(p.spans) || len(running) > 0 {
+		for next < len(p.spans) && len(running) < atOnce {
+			done := make(chan *part, 1)
+			ask := p.ask
+			ask.Continues = next > 0
+			go func(s span) { done <- p.run(ctx, ask, s) }(p.spans[next])
+			running = append(running, done)
+			next++
+		}
+		first := <-running[0]
+		running = running[1:]
+		p.note(first)
+		if first.err != nil {
+			first.release()
+			return first.err
+		}
+		enough, err := c.add(first)
+		if enough || err != nil {
+			return err
+		}
+		atOnce = min(2*atOnce, p.most)
+	}
+	return nil
+}
+
+// run answers one part. Its queries take turns with other queries of the same actor.
+func (p *partsRun) run(ctx context.Context, ask fairqueue.Ask, s span) (out *part) {
+	out = &part{}
+	defer func() {
+		if v := recover(); v != nil {
+			out.err = fault.New(fault.Internal, "panic in a part of a query: %v", v)
+		}
+	}()
+	p.frontend.metrics.parts.Inc()
+	q := p.question
+	q.Statement, q.Now, q.Limit, q.Start, q.End = p.split.Statement, p.split.Now, 0, s.start, s.end
+	if p.split.Rows != nil {
+		q.Limit = p.question.Limit
+	}
+	result, err := p.frontend.run(ctx, ask, q)
+	if err != nil {
+		out.err = err
+		return out
+	}
+	defer func() {
+		out.meta = result.Meta()
+		_ = result.Close() // its errors were those of Next
+	}()
+	out.schema = result.Schema()
+	for {
+		record, err := result.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			out.err = err
+			return out
+		}
+		out.records = append(out.records, record)
+	}
+}
+
+// note adds what a part has cost, and its warnings.
+func (p *partsRun) note(x *part) {
+	if p.meta.Stats.QueueMS == 0 {
+		p.meta.Stats.QueueMS = x.meta.Stats.QueueMS
+	}
+	p.meta.Add(x.meta)
+}
+
+// groupParts joins groups.
+type groupParts struct {
+	spec   *answer.SplitGroups
+	groups *merge.Groups
+}
+
+func (g *groupParts) add(p *part) (enough bool, err error) {
+	defer p.release()
+	if g.groups == nil {
+		if g.groups, err = merge.NewGroups(g.spec, p.schema); err != nil {
+			return false, err
+		}
+	}
+	if !g.groups.Fits(p.schema) {
+		return false, merge.ErrUnsupported
+	}
+	for _, r := range p.records {
+		if err := g.groups.Add(r); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (g *groupParts) finish() (*arrow.Schema, []arrow.RecordBatch, error) {
+	r, err := g.groups.Finish()
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Schema(), []arrow.RecordBatch{r}, nil
+}
+
+func (*groupParts) release() {}
+
+// rowParts takes the first rows of parts that are in order.
+type rowParts struct {
+	limit   int64
+	rows    int64
+	schema  *arrow.Schema
+	records []arrow.RecordBatch
+}
+
+func (c *rowParts) add(p *part) (enough bool, err error) {
+	defer p.release()
+	if c.schema == nil {
+		c.schema = p.schema
+	}
+	if !c.schema.Equal(p.schema) {
+		return false, merge.ErrUnsupported
+	}
+	for _, r := range p.records {
+		n := min(r.NumRows(), c.limit-c.rows)
+		if n > 0 {
+			c.records = append(c.records, r.NewSlice(0, n))
+			c.rows += n
+		}
+	}
+	return c.rows >= c.limit, nil
+}
+
+func (c *rowParts) finish() (*arrow.Schema, []arrow.RecordBatch, error) {
+	return c.schema, c.records, nil
+}
+
+func (c *rowParts) release() {
+	for _, r := range c.records {
+		r.Release()
+	}
+	c.records = nil
+}
+
+// collected is an answer in memory.
+type collected struct {
+	schema  *arrow.Schema
+	records []arrow.RecordBatch
+	meta    answer.Meta
+}
+
+// Schema implements answer.Source.
+func (c *collected) Schema() *arrow.Schema { return c.schema }
+
+// Next implements answer.Source.
+func (c *collected) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(c.records) == 0 {
+		return nil, io.EOF
+	}
+	r := c.records[0]
+	c.records = c.records[1:]
+	return r, nil
+}
+
+// Meta implements answer.Result.
+func (c *collected) Meta() answer.Meta { return c.meta }
+
+// Close implements answer.Result.
+func (c *collected) Close() error {
+	for _, r := range c.records {
+		r.Release()
+	}
+	c.records = nil
+	return nil
+}
