@@ -217,3 +217,56 @@ func TestCombinationsGainNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestOneBusyOrgOfManyUsers lets one org queue a thousand slow queries, by one user and by a hundred, while another asks once a second and
+// a third joins later. Four slots, at most four an org.
+func TestOneBusyOrgOfManyUsers(t *testing.T) {
+	t.Parallel()
+	const slow = 2 * time.Second
+	for _, users := range []int{1, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			q := fairqueue.New(fairqueue.Options{Capacity: 4, MaxWait: time.Hour, Settings: func(tenant.ID) fairqueue.Settings {
+				return fairqueue.Settings{MaxRunning: 4, MaxWaiting: 1000}
+			}})
+			var mu sync.Mutex
+			served := make(map[string]int) // of the busy org, by user
+			busy := func(user string) {
+				s, err := q.Acquire(t.Context(), fairqueue.Ask{Orgs: []tenant.ID{"t1"}, Actor: []string{user}})
+				if err != nil {
+					return
+				}
+				defer s.Release()
+				time.Sleep(slow)
+				mu.Lock()
+				served[user]++
+				mu.Unlock()
+			}
+			for i := range 1000 {
+				go busy(string(rune('a' + i%users)))
+			}
+			synctest.Wait()
+			light := func(org tenant.ID) {
+				s := acquire(t, q, ask(org))
+				require.LessOrEqual(t, s.Waited(), slow, "about one slow query")
+				time.Sleep(100 * time.Millisecond)
+				s.Release()
+			}
+			for i := range 60 {
+				light("t2")
+				if i > 30 {
+					light("t3")
+				}
+				time.Sleep(time.Second)
+			}
+			mu.Lock()
+			least, most, all := 1000, 0, 0
+			for _, n := range served {
+				least, most, all = min(least, n), max(most, n), all+n
+			}
+			mu.Unlock()
+			require.GreaterOrEqual(t, all, 80, "the busy org has what the others leave but the reserve")
+			require.LessOrEqual(t, most-least, 1, "its users take turns")
+			time.Sleep(time.Hour) // the rest
+		})
+	}
+}
