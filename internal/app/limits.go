@@ -83,6 +83,9 @@ func (l limitReport) OverridesFile() (overrides.Status, bool) {
 // Usage implements httpapi.Limits. What cannot be asked just now is left out.
 func (l limitReport) Usage(ctx context.Context, org tenant.ID) map[string]any {
 	usage := map[string]any{}
+	if rate := l.writeLimits.bytes; rate != nil && rate.Limited(org) {
+		usage[limits.IngestionBurstSizeMB] = map[string]int64{"free_bytes_at_this_node": rate.Free(org)}
+	}
 	if streams, err := l.catalog.Streams(ctx, org); err == nil {
 		usage[limits.MaxGlobalStreamsPerUser] = len(streams)
 	}

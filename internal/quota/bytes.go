@@ -106,6 +106,21 @@ func (b *Bytes) Take(org tenant.ID, n int64) error {
 	return nil
 }
 
+// Free returns how many bytes the org could take at once at this process; 0 without a rate.
+func (b *Bytes) Free(org tenant.ID) int64 {
+	rate := b.rate(org)
+	if rate.PerSecond <= 0 {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x, ok := b.orgs[org]
+	if !ok {
+		return rate.burst()
+	}
+	return max(0, rate.burst()-amount(max(0, x.full.Sub(b.clock.Now())), x.rate.PerSecond))
+}
+
 // refusal tells of a request of n bytes above local, the share of whole that this process has.
 func refusal(org tenant.ID, n int64, whole, local Rate, wait time.Duration) error {
 	free := max(0, n-amount(wait, local.PerSecond))

@@ -43,7 +43,9 @@ func requireWait(t require.TestingT, err error, wait time.Duration) {
 func TestTake(t *testing.T) {
 	t.Parallel()
 	b, c := fixed(quota.Rate{PerSecond: 1000, Burst: 3000})
+	require.EqualValues(t, 3000, b.Free("a"))
 	require.NoError(t, b.Take("a", 3000), "a new bucket is full")
+	require.Zero(t, b.Free("a"))
 	requireWait(t, b.Take("a", 1), time.Millisecond)
 	requireWait(t, b.Take("a", 3000), 3*time.Second)
 	require.NoError(t, b.Take("b", 3000), "orgs share nothing")
@@ -57,6 +59,7 @@ func TestTake(t *testing.T) {
 		requireWait(t, b.Take("a", 2000), 2*time.Second) // a refused request costs nothing
 	}
 	c.Advance(2 * time.Second)
+	require.EqualValues(t, 2000, b.Free("a"))
 	require.NoError(t, b.Take("a", 2000))
 
 	c.Advance(time.Hour)
