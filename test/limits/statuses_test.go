@@ -123,7 +123,8 @@ func write(t *testing.T, c mstest.Client, metrics ...string) mstest.Response {
 	}
 	plain, err := request.Marshal()
 	require.NoError(t, err)
-	return c.Post(t, "/api/v1/write", string(snappy.Encode(nil, plain)), "Content-Type", "application/x-protobuf", "Content-Encoding", "snappy")
+	return c.Post(t, "/api/v1/write", string(snappy.Encode(nil, plain)),
+		"Content-Type", "application/x-protobuf", "Content-Encoding", "snappy")
 }
 
 // holdBody begins a request of an org that has sent n bytes and does not end, until release is called.
