@@ -51,9 +51,9 @@ func ask(t *testing.T, client mstest.Client, statement string, start, end time.T
 // share of the queriers' slots.
 func TestQueriesInParts(t *testing.T) {
 	t.Parallel()
-	c := mscluster.Start(t, lazily(mscluster.Layout{
-		Routers: 1, Intakes: 1, Queriers: 2, Env: map[string]string{"MS_QUERIER_CONCURRENCY": "3"},
-	}))
+	c := mscluster.Start(t, mscluster.Layout{
+		Routers: 1, Intakes: 1, Queriers: 2, Env: map[string]string{"MS_QUERIER_CONCURRENCY": "3", "MS_INTAKE_FLUSH_INTERVAL_SECS": "1"},
+	})
 	splits := c.New(t, "r2", "router")
 	splits.Set("MS_LIMITS_SPLIT_QUERIES_BY_INTERVAL", "1h")
 	require.NoError(t, splits.Start(t.Context()))
