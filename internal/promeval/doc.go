@@ -1,5 +1,5 @@
 // Package promeval evaluates parts of a PromQL range query without the Prometheus engine, and gives the engine their results: aggregations
-// over functions of ranges, as in sum by (job) (rate(m[5m])), which are most of what dashboards cost.
+// over functions of ranges, as in sum by (job) (rate(m[5m])), and over series as they are. They are most of what dashboards cost.
 //
 // Engine is a promql.QueryEngine around another one. A part that it takes stands in the query that the engine sees as a selector of the
 // same length, so that positions in warnings stay, and its series come with a value or a staleness marker at every step. Series are read

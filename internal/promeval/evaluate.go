@@ -34,16 +34,31 @@ type evaluation struct {
 	start, end, step int64 // milliseconds, both ends inclusive
 }
 
+// width returns how far a window reaches back.
+func (e *evaluation) width() int64 {
+	if e.call == nil {
+		return e.lookback.Milliseconds()
+	}
+	return e.matrix.Range.Milliseconds()
+}
+
+// hints tells the storage what the engine would tell it.
+func (e *evaluation) hints() *storage.SelectHints {
+	offset := e.selector.Offset.Milliseconds()
+	h := &storage.SelectHints{
+		Start: e.start - offset - e.width() + 1, End: e.end - offset, Step: e.step, Func: e.op.String(), Grouping: e.grouping, By: !e.without,
+	}
+	if e.call != nil {
+		h.Range, h.Func = e.width(), e.call.Func.Name
+	}
+	return h
+}
+
 func (e *evaluation) steps() int { return int((e.end-e.start)/e.step) + 1 }
 
 // run reads the part's series and returns those of the aggregation, in the order in which their first members come.
 func (e *evaluation) run(ctx context.Context, q storage.Querier) ([]storage.Series, annotations.Annotations, error) {
-	offset, width := e.selector.Offset.Milliseconds(), e.matrix.Range.Milliseconds()
-	hints := &storage.SelectHints{
-		Start: e.start - offset - width + 1, End: e.end - offset, Step: e.step, Range: width, Func: e.call.Func.Name, Grouping: e.grouping,
-		By: !e.without,
-	}
-	set := q.Select(ctx, false, hints, e.selector.LabelMatchers...)
+	set := q.Select(ctx, false, e.hints(), e.selector.LabelMatchers...)
 	var series []storage.Series
 	for set.Next() {
 		series = append(series, set.At())
@@ -99,8 +114,12 @@ func (b *block) evaluate(ctx context.Context, e *evaluation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := b.read(s); err != nil {
+		if err := b.read(s, e.call == nil); err != nil {
 			return err
+		}
+		if e.call == nil {
+			w.newest(b.points, b.values[i*steps:(i+1)*steps], b.present[i*steps:(i+1)*steps])
+			continue
 		}
 		w.in[0].Metric = s.Labels()
 		found, notes, err := w.slide(b.points, b.values[i*steps:(i+1)*steps], b.present[i*steps:(i+1)*steps])
@@ -123,8 +142,8 @@ func counts(name string) bool {
 	})
 }
 
-// read reads the points of a series.
-func (b *block) read(s storage.Series) error {
+// read reads the points of a series, with the staleness markers or without them.
+func (b *block) read(s storage.Series, stale bool) error {
 	b.points = b.points[:0]
 	b.it = s.Iterator(b.it)
 	for typ := b.it.Next(); typ != chunkenc.ValNone; typ = b.it.Next() {
@@ -132,7 +151,7 @@ func (b *block) read(s storage.Series) error {
 			return errNotHere
 		}
 		t, v := b.it.At()
-		if !value.IsStaleNaN(v) {
+		if stale || !value.IsStaleNaN(v) {
 			b.points = append(b.points, promql.FPoint{T: t, F: v})
 		}
 	}
@@ -150,15 +169,19 @@ type window struct {
 }
 
 func newWindow(e *evaluation) *window {
-	return &window{
-		evaluation: e, apply: promql.FunctionCalls[e.call.Func.Name], args: e.call.Args, in: make(promql.Matrix, 1),
+	w := &window{
+		evaluation: e, in: make(promql.Matrix, 1),
 		helper: promql.EvalNodeHelper{Out: make(promql.Vector, 0, 1), LookbackDelta: e.lookback},
 	}
+	if e.call != nil {
+		w.apply, w.args = promql.FunctionCalls[e.call.Func.Name], e.call.Args
+	}
+	return w
 }
 
 // slide writes a value for every step whose window gives one, and reports whether any does.
 func (w *window) slide(points []promql.FPoint, values []float64, present []bool) (found bool, notes annotations.Annotations, err error) {
-	offset, width := w.selector.Offset.Milliseconds(), w.matrix.Range.Milliseconds()
+	offset, width := w.selector.Offset.Milliseconds(), w.width()
 	first, last := 0, 0 // of the window, last exclusive
 	for i := range values {
 		ts := w.start + int64(i)*w.step
@@ -188,7 +211,22 @@ func (w *window) slide(points []promql.FPoint, values []float64, present []bool)
 	return found, notes, nil
 }
 
-// withoutName returns labels as functions leave them.
+// newest writes the newest value of every step's window, unless the series has ended.
+func (w *window) newest(points []promql.FPoint, values []float64, present []bool) {
+	offset, width := w.selector.Offset.Milliseconds(), w.width()
+	last := 0
+	for i := range values {
+		at := w.start + int64(i)*w.step - offset
+		for last < len(points) && points[last].T <= at {
+			last++
+		}
+		if last > 0 && points[last-1].T > at-width && !value.IsStaleNaN(points[last-1].F) {
+			values[i], present[i] = points[last-1].F, true
+		}
+	}
+}
+
+// withoutName returns labels as functions and aggregations leave them.
 func withoutName(l labels.Labels) labels.Labels { return l.DropReserved(schema.IsMetadataLabel) }
 
 // sized returns a slice of n elements, in the memory of s if that suffices.

@@ -15,13 +15,13 @@ import (
 // placeholder is the label whose value is the number of the part that a selector stands for.
 const placeholder = "__part__"
 
-// part is an aggregation over a function of a range.
+// part is an aggregation over a function of a range, or over the series themselves.
 type part struct {
 	op       parser.ItemType
 	grouping []string // sorted
 	without  bool
-	call     *parser.Call
-	matrix   *parser.MatrixSelector
+	call     *parser.Call           // nil: the series themselves
+	matrix   *parser.MatrixSelector // the call's
 	selector *parser.VectorSelector
 }
 
@@ -108,6 +108,11 @@ func partOf(n *parser.AggregateExpr) (part, bool) {
 		return p, false // whether functions keep them is the engine's setting
 	}
 	slices.Sort(p.grouping)
+	if s, ok := unwrapped(n.Expr).(*parser.VectorSelector); ok {
+		p.selector = s
+		ok := p.plain()
+		return p, ok
+	}
 	call, ok := unwrapped(n.Expr).(*parser.Call)
 	if !ok || len(call.Args) != 1 || !slices.Contains(rangeCalls(), call.Func.Name) {
 		return p, false
@@ -118,14 +123,17 @@ func partOf(n *parser.AggregateExpr) (part, bool) {
 	if p.selector, ok = p.matrix.VectorSelector.(*parser.VectorSelector); !ok {
 		return p, false
 	}
-	s := p.selector
-	if s.Timestamp != nil || s.StartOrEnd != 0 || s.OriginalOffsetExpr != nil || s.Anchored || s.Smoothed || !ofOneName(s) {
-		return p, false
-	}
-	s.Offset = s.OriginalOffset // as the engine sets it
 	p.call = call
 	p.call.Args = parser.Expressions{p.matrix}
-	return p, true
+	ok = p.plain()
+	return p, ok
+}
+
+// plain reports whether the selector has no modifier but an offset, which it sets as the engine does.
+func (p *part) plain() bool {
+	s := p.selector
+	s.Offset = s.OriginalOffset
+	return s.Timestamp == nil && s.StartOrEnd == 0 && s.OriginalOffsetExpr == nil && !s.Anchored && !s.Smoothed && ofOneName(s)
 }
 
 // ofOneName reports whether a selector selects series of one name: without it they stay apart.

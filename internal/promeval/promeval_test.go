@@ -140,6 +140,9 @@ func randomQuery(rng *rand.Rand) string {
 		at := pick("", "", " offset 5m", " offset -90s")
 		agg := pick("sum", "avg", "count", "min", "max")
 		inner := fmt.Sprintf("%s(%s[%s]%s)", f, sel, pick("1m", "5m", "37s", "20m"), at)
+		if rng.IntN(4) == 0 {
+			inner = sel + at
+		}
 		if rng.IntN(3) == 0 {
 			inner = "(" + inner + ")"
 		}
@@ -236,7 +239,9 @@ func TestWhatIsTaken(t *testing.T) {
 	for query, want := range map[string]bool{
 		`sum by (job) (rate(a_total[5m]))`: true, `sum(rate(a_total[5m])) / sum(rate(b[5m])) + on () b{instance="1"}`: true,
 		`sum(rate({job="1"}[5m]))`: false, `sum(rate(a_total[5m] @ end()))`: false, `max_over_time(sum(rate(a_total[1m]))[5m:1m])`: false,
-		`absent(sum(rate(a_total[5m])))`: false, `sum(a_total)`: false, `stddev(rate(a_total[5m]))`: false, `sum(irate(a_total[5m]))`: false,
+		`absent(sum(rate(a_total[5m])))`:       false,
+		`sum without (le) (a_total offset 1m)`: true, `sum(a_total @ end())`: false,
+		`stddev(rate(a_total[5m]))`: false, `sum(irate(a_total[5m]))`: false,
 		`sum by (__name__) (rate(a_total[5m]))`: false,
 	} {
 		require.Equal(t, want, promeval.Takes(both, query), query)
