@@ -11,8 +11,6 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
-
-	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
 // choices are what stands for a placeholder of a template, each in turn.
@@ -220,7 +218,7 @@ M!{type="free"
 func TestCompliance(t *testing.T) {
 	t.Parallel()
 	peer := startReference(t)
-	product := mstest.Start(t, mstest.Config{Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "3600"}})
+	product := startProduct(t, "MS_INTAKE_FLUSH_INTERVAL_SECS", "3600")
 	s := newShop()
 	s.fill(t, product.HTTP, peer.base)
 	all := templates(t)

@@ -72,7 +72,7 @@ func (f fixture) replay(t testing.TB, base string) envelope {
 func TestGrafana(t *testing.T) {
 	t.Parallel()
 	peer := startReference(t)
-	product := mstest.Start(t, mstest.Config{})
+	product := startProduct(t)
 	s := newShop()
 	s.fill(t, product.HTTP, peer.base)
 	traced := tracedSeries(s.end.Add(-3 * time.Minute))
@@ -125,7 +125,7 @@ func tracedSeries(at time.Time) *prompb.WriteRequest {
 // What senders say of metrics, which the editor shows, is what Prometheus knows of its targets.
 func TestMetadataOfAScrape(t *testing.T) {
 	t.Parallel()
-	product := mstest.Start(t, mstest.Config{})
+	product := startProduct(t)
 	peer := newReference(t, "")
 	config := fmt.Sprintf(`
 global: {scrape_interval: 1s}

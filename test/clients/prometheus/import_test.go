@@ -35,7 +35,7 @@ func TestImport(t *testing.T) {
 	out, code := promtool(t, "", []string{"tsdb", "create-blocks-from", "openmetrics", file, blocks})
 	require.Zero(t, code, out)
 
-	product := mstest.Start(t, mstest.Config{})
+	product := startProduct(t)
 	today := newShop()
 	today.begin = today.end.Add(-10 * time.Minute)
 	today.requests(func(r *prompb.WriteRequest) {

@@ -11,15 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
 // promtool prints of Millstream what it prints of Prometheus: queries, and the checks of a server.
 func TestPromtool(t *testing.T) {
 	t.Parallel()
 	peer := startReference(t)
-	product := mstest.Start(t, mstest.Config{})
+	product := startProduct(t)
 	s := newShop()
 	s.fill(t, product.HTTP, peer.base)
 	seconds := func(ago time.Duration) string { return strconv.FormatInt(s.end.Add(-ago).Unix(), 10) }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/millstream/millstream/internal/testkit/mstest"
 )
 
 // A Prometheus without samples of its own that reads them from Millstream answers as one that has them: flushed, and fresh again after a
@@ -16,7 +14,7 @@ import (
 func TestPrometheusReadsBack(t *testing.T) {
 	t.Parallel()
 	peer := startReference(t)
-	product := mstest.Start(t, mstest.Config{Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "3600"}})
+	product := startProduct(t, "MS_INTAKE_FLUSH_INTERVAL_SECS", "3600")
 	s := newShop()
 	s.fill(t, product.HTTP, peer.base)
 	reader := newReference(t, fmt.Sprintf("remote_read: [{url: %q, read_recent: true}]\n", product.HTTP+"/prometheus/api/v1/read"))

@@ -24,7 +24,7 @@ func TestPrometheusScrapesItself(t *testing.T) {
 	if testing.Short() {
 		duration = time.Minute
 	}
-	product := mstest.Start(t, mstest.Config{Env: map[string]string{"MS_INTAKE_FLUSH_INTERVAL_SECS": "20"}})
+	product := startProduct(t, "MS_INTAKE_FLUSH_INTERVAL_SECS", "20")
 	peer := newReference(t, "")
 	writing := scrapeConfig(peer.base, product.HTTP)
 	require.NoError(t, os.WriteFile(filepath.Join(peer.dir, "prometheus.yml"), []byte(writing), 0o600))

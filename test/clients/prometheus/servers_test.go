@@ -17,6 +17,17 @@ import (
 	"github.com/millstream/millstream/internal/testkit/proctest"
 )
 
+// startProduct starts Millstream without limits of requests a second, which a comparison is faster than. Pairs are settings by environment
+// name and their values in turn.
+func startProduct(t testing.TB, pairs ...string) *mstest.Server {
+	t.Helper()
+	env := map[string]string{"MS_ROUTER_RATE_LIMIT_QUERY_QPS": "0", "MS_ROUTER_RATE_LIMIT_INTAKE_QPS": "0"}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		env[pairs[i]] = pairs[i+1]
+	}
+	return mstest.Start(t, mstest.Config{Env: env})
+}
+
 // program returns the path of a peer's program, which make test-prometheus builds.
 func program(t testing.TB, name string) string {
 	t.Helper()
