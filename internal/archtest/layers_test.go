@@ -107,6 +107,7 @@ var peers = map[string][]string{
 	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
 	"internal/catalog":   {"internal/pgtables"},
+	"internal/auth":      {"internal/catalog"},
 	"internal/cluster":   {"internal/pgtables"},
 	"internal/quota":     {"internal/pgtables"},
 	"internal/columnar":  {"internal/catalog", "internal/searchindex"},

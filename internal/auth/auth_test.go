@@ -19,7 +19,7 @@ func TestAuthenticator(t *testing.T) {
 		for _, v := range values {
 			h.Add(auth.OrgHeader, v)
 		}
-		p, err := auth.New(mode).HTTP(h, auth.Write)
+		p, err := auth.New(mode).HTTP(&http.Request{Header: h}, auth.Write)
 		if err != nil {
 			return fault.KindOf(err).String()
 		}
@@ -41,10 +41,10 @@ func TestSeveralOrgsAreForReading(t *testing.T) {
 	t.Parallel()
 	h := http.Header{}
 	h.Set(auth.OrgHeader, "b|a|b")
-	p, err := auth.New(auth.ModeHeader).HTTP(h, auth.Read)
+	p, err := auth.New(auth.ModeHeader).HTTP(&http.Request{Header: h}, auth.Read)
 	require.NoError(t, err)
 	require.Equal(t, []tenant.ID{"a", "b"}, p.Orgs)
-	_, err = auth.New(auth.ModeHeader).HTTP(h, auth.Write)
+	_, err = auth.New(auth.ModeHeader).HTTP(&http.Request{Header: h}, auth.Write)
 	require.True(t, fault.Is(err, fault.Invalid))
 	require.NotContains(t, fault.Message(err), "a|", "a refusal repeats nothing")
 }

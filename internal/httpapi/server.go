@@ -96,7 +96,7 @@ func (a *api) intake(r chi.Router) {
 
 // who authenticates a request that needs a right.
 func (a *api) who(r *http.Request, need auth.Right) (auth.Principal, error) {
-	p, err := a.Auth.HTTP(r.Header, need)
+	p, err := a.Auth.HTTP(r, need)
 	if err == nil {
 		noteOrg(r.Context(), strings.Join(auth.Grant{Orgs: p.Orgs}.Names(), "|"))
 	}

@@ -32,7 +32,7 @@ const (
 
 // authenticator finds out who sent a call: auth.Authenticator.
 type authenticator interface {
-	GRPC(md metadata.MD, need auth.Right) (auth.Principal, error)
+	GRPC(ctx context.Context, need auth.Right) (auth.Principal, error)
 }
 
 // front stores the records of an export request: ingress.Front. It keeps body only until it returns.
@@ -118,12 +118,12 @@ func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (or
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	md, _ := metadata.FromIncomingContext(ctx)
-	who, err := s.auth.GRPC(md, auth.Write)
+	who, err := s.auth.GRPC(ctx, auth.Write)
 	if err != nil {
 		return "", res, err
 	}
 	org = who.Org()
+	md, _ := metadata.FromIncomingContext(ctx)
 	target := ingress.Target{Org: org, Database: first(md, databaseKey), Signal: sig, Stream: first(md, streamKey, streamKeyAlias)}
 	res, err = s.front.OTLP(ctx, target, body, otlp.Protobuf)
 	return org, res, err
