@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 
-	"google.golang.org/grpc/metadata"
-
 	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/httpapi"
@@ -52,8 +50,8 @@ type countedCallers struct {
 }
 
 // GRPC returns who calls.
-func (c countedCallers) GRPC(md metadata.MD, need auth.Right) (auth.Principal, error) {
-	p, err := c.Authenticator.GRPC(md, need)
+func (c countedCallers) GRPC(ctx context.Context, need auth.Right) (auth.Principal, error) {
+	p, err := c.Authenticator.GRPC(ctx, need)
 	if err == nil && c.requests != nil {
 		_, err = c.requests.Take(p.Org())
 	}

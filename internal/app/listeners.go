@@ -93,9 +93,14 @@ func (l *listeners) peerAddress() string {
 
 // start makes what answers on the ports. Requests are served from now on; most get 503 until the log is replayed.
 func (l *listeners) start(context.Context) error {
-	who := auth.New(auth.Mode(l.config.Auth.Mode))
+	who := l.authenticator()
+	tokens, err := l.registry()
+	if err != nil {
+		return err
+	}
 	deps := httpapi.Deps{
-		Auth: who, Status: l.node, Cluster: operators{l.node}, Limits: limitReport{l.node}, Requests: l.requestRates(), Version: version,
+		Auth: who, Tokens: tokens, Audit: auth.NewAudit(l.catalog, l.component("audit")),
+		Status: l.node, Cluster: operators{l.node}, Limits: limitReport{l.node}, Requests: l.requestRates(), Version: version,
 		Metrics: promhttp.HandlerFor(l.metrics, promhttp.HandlerOpts{}), Logger: l.component("http"), Registerer: l.metrics,
 	}
 	if l.takesWrites() {

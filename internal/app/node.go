@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/compactor"
@@ -53,10 +55,12 @@ type node struct {
 	asked       asked            // statements of other nodes
 
 	overrides *overrides.File // nil: no org has limits of its own
+	tokens    *auth.Verifier  // where clients are answered, in auth.mode token
+	out       io.Writer       // for what only the operator may read
 }
 
-func newNode(c *config.Config, logger *slog.Logger) *node {
-	n := &node{platform: newPlatform(c, logger)}
+func newNode(c *config.Config, logger *slog.Logger, out io.Writer) *node {
+	n := &node{platform: newPlatform(c, logger), out: out}
 	n.serving.Store(true)
 	return n
 }
@@ -77,6 +81,9 @@ func (n *node) addStages(g *lifecycle.Group) {
 	l := &listeners{node: n}
 	g.Add(n.stage())
 	n.addOverrides(g)
+	if n.config.Auth.Mode == config.AuthToken && (n.hasAPI() || n.has(config.IntakeRole)) {
+		g.Add(lifecycle.Stage{Name: "tokens", Start: n.startTokens, Run: n.runTokens, Stop: n.stopTokens})
+	}
 	g.Add(lifecycle.Stage{Name: "sockets", Start: l.open, Stop: l.close})
 	g.Add(lifecycle.Stage{Name: "identity", Start: n.draw(l.peerAddress), Stop: n.giveBack})
 	g.Add(lifecycle.Stage{Name: "engine", Start: n.startEngine, Stop: n.stopEngine})
@@ -162,7 +169,8 @@ func (n *node) makeQuerier() error {
 	n.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
 		Catalog: dropNotifier{n.catalog, n}, Buffers: n.fresh, Files: n.files, Pool: n.pool,
 		Indexes: indexes{n.objects}, Retention: n.visible, Limits: n.limits.For,
-		Logger: n.component("querier"), Registerer: n.metrics,
+		Changed: auth.NewAudit(n.catalog, n.component("audit")).Record,
+		Logger:  n.component("querier"), Registerer: n.metrics,
 	})
 	n.makePromQL()
 	n.guard = newGuard(c.Querier.Concurrency, localQuerier{n.querier}, n.promql)

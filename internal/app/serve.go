@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -17,8 +18,9 @@ const (
 	usualGCPercent  = 100
 )
 
-// Serve runs the process until ctx ends and everything has been drained, or a part of it fails.
-func Serve(ctx context.Context, c *config.Config, logger *slog.Logger) error {
+// Serve runs the process until ctx ends and everything has been drained, or a part of it fails. out gets what an operator has to see once
+// beside the log: the first admin token.
+func Serve(ctx context.Context, c *config.Config, logger *slog.Logger, out io.Writer) error {
 	if c.Memory.GoLimit > 0 {
 		debug.SetMemoryLimit(c.Memory.GoLimit)
 	}
@@ -33,7 +35,7 @@ func Serve(ctx context.Context, c *config.Config, logger *slog.Logger) error {
 		logger.Warn("wal.sync is none: acknowledged rows do not survive a power cut")
 	}
 	g := &lifecycle.Group{DrainTimeout: c.Node.DrainTimeout, Logger: logger.With("component", "lifecycle")}
-	newNode(c, logger).addStages(g)
+	newNode(c, logger, out).addStages(g)
 	started := time.Now()
 	err := g.Run(ctx)
 	logger.Info("stopped", "uptime", time.Since(started).Round(time.Second))

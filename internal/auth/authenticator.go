@@ -44,6 +44,14 @@ func New(mode Mode) *Authenticator { return &Authenticator{mode: mode} }
 // NewToken returns an Authenticator of ModeToken.
 func NewToken(v *Verifier) *Authenticator { return &Authenticator{mode: ModeToken, tokens: v} }
 
+// Challenge returns what WWW-Authenticate says with a 401; empty in modes without credentials.
+func (a *Authenticator) Challenge() string {
+	if a.mode != ModeToken {
+		return ""
+	}
+	return `Bearer realm="millstream"`
+}
+
 // HTTP returns who sent an HTTP request that needs a right. Requests that need more than Read are about one org.
 func (a *Authenticator) HTTP(r *http.Request, need Right) (Principal, error) {
 	return a.principal(r.Context(), r.Header.Values(credentialHeader), r.Header.Values(OrgHeader), need)

@@ -44,12 +44,12 @@ func (w *words) UnmarshalJSON(data []byte) error {
 }
 
 // signJWT makes a token.
-func signJWT(key signingKey, subject string, grant Grant, rights Right, now, expires time.Time) (string, error) {
+func signJWT(key signingKey, s Spec, now time.Time) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: subject, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
+			Subject: s.Name, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(s.Expires),
 		},
-		Orgs: grant.Names(), Rights: rights.Names(),
+		Orgs: s.Grant.Names(), Rights: s.Rights.Names(),
 	})
 	if key.ID != "" {
 		t.Header["kid"] = key.ID

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/millstream/millstream/internal/catalog"
@@ -13,7 +15,8 @@ import (
 )
 
 const (
-	maxTokenName = 200 // bytes
+	maxTokenName = 200    // bytes
+	maxDays      = 36_500 // of a credential's life
 	// maxGrace is the longest time for which keys that were rotated out go on verifying, and the longest life of a signed web token.
 	maxGrace = 90 * 24 * time.Hour
 )
@@ -80,7 +83,7 @@ func (r *Registry) Sign(ctx context.Context, by Principal, s Spec) (string, erro
 	if !ok {
 		return "", fault.New(fault.Internal, "there is no signing key")
 	}
-	text, err := signJWT(key, s.Name, s.Grant, s.Rights, now, s.Expires)
+	text, err := signJWT(key, s, now)
 	if err != nil {
 		return "", err
 	}
@@ -198,4 +201,27 @@ func covers(by Principal, t *catalog.Token) bool {
 		return by.Grant.All
 	}
 	return by.Grant.Covers(g)
+}
+
+// ParseExpiry reads the end of a credential: a time in RFC 3339, or how long it lives, in Go's units or days, such as 12h or 90d. Empty is
+// never.
+func ParseExpiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC(), nil
+	}
+	life, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		if life = time.Duration(n) * 24 * time.Hour; n > maxDays {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil || life <= 0 {
+		return time.Time{}, fault.New(fault.Invalid, "expires: %.64q is neither a time (RFC 3339) nor a duration such as 12h or 90d", text)
+	}
+	return now.Add(life).UTC(), nil
 }

@@ -103,6 +103,12 @@ func (s *system) outcome(credential, org string, need auth.Right) string {
 	return strings.Join(auth.Grant{Orgs: p.Orgs}.Names(), "|")
 }
 
+// becomes waits until reading with a credential has an outcome.
+func (s *system) becomes(want, credential string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.outcome(credential, "", auth.Read) == want }, time.Minute, 50*time.Millisecond)
+}
+
 func (s *system) admin() auth.Principal {
 	s.t.Helper()
 	p, err := s.auth.Operator(request("Bearer "+s.root, ""))
@@ -195,7 +201,7 @@ func TestExpiryAndRevocation(t *testing.T) {
 	short, _, err := s.registry.Create(t.Context(), s.admin(), x)
 	require.NoError(t, err)
 	require.Equal(t, "a", s.outcome("Bearer "+short, "", auth.Read))
-	require.Eventually(t, func() bool { return s.outcome("Bearer "+short, "", auth.Read) == "unauthenticated" }, time.Minute, 50*time.Millisecond)
+	s.becomes("unauthenticated", "Bearer "+short)
 	x.Expires = time.Now().Add(-time.Second)
 	_, _, err = s.registry.Create(t.Context(), s.admin(), x)
 	require.True(t, fault.Is(err, fault.Invalid))
@@ -203,7 +209,7 @@ func TestExpiryAndRevocation(t *testing.T) {
 	long := s.create([]string{"a"}, "read")
 	require.Equal(t, "a", s.outcome("Bearer "+long, "", auth.Read), "a new token is good at once")
 	require.NoError(t, s.registry.Revoke(t.Context(), s.admin(), long[3:16]))
-	require.Eventually(t, func() bool { return s.outcome("Bearer "+long, "", auth.Read) == "unauthenticated" }, time.Minute, 50*time.Millisecond)
+	s.becomes("unauthenticated", "Bearer "+long)
 	require.ErrorIs(t, s.registry.Revoke(t.Context(), s.admin(), long[3:16]), catalog.ErrNoToken)
 }
 
@@ -373,11 +379,11 @@ func TestRotationWithGrace(t *testing.T) {
 	require.Equal(t, "a", other.outcome(first, "", auth.Read))
 	require.NoError(t, s.registry.Rotate(t.Context(), s.admin(), time.Hour))
 	second := sign()
-	require.Eventually(t, func() bool { return other.outcome(second, "", auth.Read) == "a" }, time.Minute, 50*time.Millisecond)
+	other.becomes("a", second)
 	require.Equal(t, "a", other.outcome(first, "", auth.Read), "the old key verifies within the grace")
 	require.NoError(t, s.registry.Rotate(t.Context(), s.admin(), 0))
 	for _, old := range []string{first, second} {
-		require.Eventually(t, func() bool { return other.outcome(old, "", auth.Read) == "unauthenticated" }, time.Minute, 50*time.Millisecond)
+		other.becomes("unauthenticated", old)
 	}
 	x.Expires = time.Time{}
 	_, err := s.registry.Sign(t.Context(), s.admin(), x)

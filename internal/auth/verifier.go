@@ -92,7 +92,8 @@ func NewVerifier(ctx context.Context, o Options) (*Verifier, error) {
 	if err := v.establish(ctx); err != nil {
 		return nil, err
 	}
-	return v, v.refresh(ctx)
+	err := v.refresh(ctx)
+	return v, err
 }
 
 // establish stores signing key and first token unless some process has.
@@ -115,7 +116,7 @@ func (v *Verifier) establish(ctx context.Context) error {
 		return readErr
 	case s.Secret == nil:
 		return err
-	case string(s.Secret) == string(sealed) && v.opts.Announce != nil: // this process was the first, whatever its error was
+	case bytes.Equal(s.Secret, sealed) && v.opts.Announce != nil: // this process was the first, whatever its error was
 		v.opts.Announce(text)
 	}
 	return nil
@@ -330,6 +331,3 @@ func (v *Verifier) refreshed(ctx context.Context) (*state, error) {
 		}
 	}
 }
-
-// Refresh reads at once what has changed, for a process that has changed something itself.
-func (v *Verifier) Refresh(ctx context.Context) error { return v.refresh(ctx) }

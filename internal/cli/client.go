@@ -26,9 +26,9 @@ const maxErrorBytes = 1 << 20
 
 // client talks to one server in the name of one org.
 type client struct {
-	base, org, database string
-	timeout             time.Duration // of one request, its answer included; 0 = none
-	http                *http.Client
+	base, org, token, database string
+	timeout                    time.Duration // of one request, its answer included; 0 = none
+	http                       *http.Client
 }
 
 func newClient(base, org, database string, timeout time.Duration) *client {
@@ -57,7 +57,7 @@ func (c *client) query(ctx context.Context, q queryRequest, media string) (*http
 	if c.timeout > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v (--timeout)", c.timeout))
 	}
-	res, err := c.send(ctx, "/api/v1/query", body, http.Header{"Content-Type": {mediaJSON}, "Accept": {media}})
+	res, err := c.send(ctx, http.MethodPost, "/api/v1/query", body, http.Header{"Content-Type": {mediaJSON}, "Accept": {media}})
 	if err != nil {
 		cancel()
 		return nil, err
@@ -78,6 +78,11 @@ func (c *client) post(ctx context.Context, path string, body []byte, header http
 
 // exchange is post with the answer's headers, nil when there is no answer.
 func (c *client) exchange(ctx context.Context, path string, body []byte, header http.Header) ([]byte, http.Header, error) {
+	return c.call(ctx, http.MethodPost, path, body, header)
+}
+
+// call is exchange with another method.
+func (c *client) call(ctx context.Context, method, path string, body []byte, header http.Header) ([]byte, http.Header, error) {
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v (--timeout)", c.timeout))
@@ -87,7 +92,7 @@ func (c *client) exchange(ctx context.Context, path string, body []byte, header 
 	if c.database != "" {
 		header.Set("X-Millstream-Database", c.database)
 	}
-	res, err := c.send(ctx, path, body, header)
+	res, err := c.send(ctx, method, path, body, header)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,14 +107,17 @@ func (c *client) exchange(ctx context.Context, path string, body []byte, header 
 	return text, res.Header, nil
 }
 
-func (c *client) send(ctx context.Context, path string, body []byte, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+func (c *client) send(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("build the request: %w", err)
 	}
 	req.Header = header
 	if c.org != "" {
 		req.Header.Set("X-Scope-OrgID", c.org)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	res, err := c.http.Do(req)
 	switch {

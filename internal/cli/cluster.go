@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millstream/millstream/internal/auth"
+	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/catalog/postgres"
 	"github.com/millstream/millstream/internal/cluster"
 	clusterpg "github.com/millstream/millstream/internal/cluster/postgres"
@@ -253,6 +256,9 @@ into files. The process goes on, empty and not ready, until it is stopped; stopp
 				if err != nil {
 					return err
 				}
+				if err := o.auditDrain(ctx, args[0]); err != nil {
+					return err
+				}
 				if wait {
 					ctx, cancel := context.WithTimeout(ctx, timeout)
 					defer cancel()
@@ -267,6 +273,26 @@ into files. The process goes on, empty and not ready, until it is stopped; stopp
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the node holds no rows")
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "with --wait: give up after this `time`")
 	return cmd
+}
+
+// audit records a change of the command line.
+func (o *clusterOptions) audit(ctx context.Context, c catalog.Access, change catalog.Change) {
+	change.Actor = operatorName()
+	auth.NewAudit(c, slog.New(slog.DiscardHandler)).Record(ctx, change)
+}
+
+func (o *clusterOptions) auditDrain(ctx context.Context, node string) (err error) {
+	dsn, _, err := o.settings()
+	if err != nil {
+		return err
+	}
+	c, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	o.audit(ctx, c, catalog.Change{Action: "node.drain", Object: node})
+	return nil
 }
 
 func drainText(d cluster.Drain) string {
@@ -349,6 +375,7 @@ func (o *clusterOptions) forgetEpoch(ctx context.Context, node string, epoch int
 			if err := c.EndWriter(ctx, node, epoch); err != nil {
 				return err
 			}
+			o.audit(ctx, c, catalog.Change{Action: "writer.forget", Object: node, Detail: fmt.Sprintf("epoch %d", epoch)})
 			fmt.Fprintf(o.Out, "node %s epoch %d is forgotten\n", node, epoch)
 			return nil
 		}

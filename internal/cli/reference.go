@@ -13,7 +13,7 @@ func WriteReference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Command line\n\nWritten by `make generate` from the commands' own help; do not edit.\n\n" +
 		"Clients find the server by `--addr`, else `$" + envAddr + "`, else " + defaultAddr + ", and send the org of `--org`, else `$" +
-		envOrg + "`.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n")
+		envOrg + "`,\nand the token of `--token`, else `$" + envToken + "`.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n")
 	writeCommand(&b, New(Streams{Out: io.Discard, Err: io.Discard}))
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -37,7 +37,7 @@ func New(s Streams) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(s.Out, app.VersionText()) },
 	})
-	root.AddCommand(configCommand(&configPath, s), clusterCommand(&configPath, s))
+	root.AddCommand(configCommand(&configPath, s), clusterCommand(&configPath, s), tokenCommand(&configPath, s))
 	root.AddCommand(queryCommand(s), importCommand(s), tailCommand(s), demoCommand(s))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see '%s --help'", err, cmd.CommandPath())
@@ -55,5 +55,5 @@ func serve(ctx context.Context, path string, s Streams) error {
 	for _, w := range warnings {
 		logger.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
-	return app.Serve(ctx, c, logger)
+	return app.Serve(ctx, c, logger, s.Out)
 }

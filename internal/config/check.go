@@ -26,6 +26,7 @@ func (c *Config) check() (faults Faults) {
 	c.checkNode(&faults)
 	c.checkListeners(&faults)
 	c.checkCluster(&faults)
+	c.checkAuth(&faults)
 	c.checkStorage(&faults)
 	c.checkWork(&faults)
 	return faults
@@ -75,7 +76,7 @@ func (c *Config) checkListeners(faults *Faults) {
 		}
 		if c.Auth.Mode == AuthOpen && !l.at.IsLoopback() {
 			faults.add(l.name+".bind", "%q is reached from other machines, where auth.mode open lets everybody read and write every org: "+
-				"set auth.mode to header behind a gateway that sets X-Scope-OrgID, or bind to 127.0.0.1", l.at.Bind)
+				"set auth.mode to token, or to header behind a gateway that sets X-Scope-OrgID, or bind to 127.0.0.1", l.at.Bind)
 		}
 		for _, other := range all[:i] {
 			if l.at.Port != 0 && l.at == other.at {
@@ -106,6 +107,26 @@ func (c *Config) checkCluster(faults *Faults) {
 	c.positive(faults, "cluster.heartbeat_interval_secs", c.Cluster.HeartbeatInterval)
 	if c.Cluster.PeerTimeout < 2*c.Cluster.HeartbeatInterval {
 		faults.add("cluster.peer_timeout_secs", "it must be at least twice cluster.heartbeat_interval_secs: one late heartbeat is no death")
+	}
+}
+
+// Lengths in bytes below which secrets can be guessed.
+const (
+	minCipherKey = 16
+	minJWTSecret = 32 // of HMAC-SHA-256
+)
+
+func (c *Config) checkAuth(faults *Faults) {
+	switch key := c.CipherKey; {
+	case c.Auth.Mode != AuthToken:
+	case key.IsSet() && len(key.Reveal()) < minCipherKey:
+		faults.add("MS_CIPHER_KEY", "with auth.mode token, at least %d characters are needed", minCipherKey)
+	case !c.Node.IsStandalone() && !key.IsSet():
+		faults.add("MS_CIPHER_KEY", "with auth.mode token, nodes with roles other than standalone need a key that they share: "+
+			"it encrypts the secret that signs tokens")
+	}
+	if secret := c.Auth.JWTSecretOverride; secret.IsSet() && len(secret.Reveal()) < minJWTSecret {
+		faults.add("MS_AUTH_JWT_SECRET_OVERRIDE", "at least %d characters are needed", minJWTSecret)
 	}
 }
 

@@ -75,7 +75,8 @@ func declareAll(c *Config) *declarer {
 	d.section("overrides", "Limits of single orgs, read again when they change: docs/operate/limits.md.", c.Overrides.declare)
 	d.section("log", "The process's own log, on standard error.", c.Log.declare)
 	d.section("", "Secrets without a section.", func(d *declarer) {
-		d.secret(&c.CipherKey, "cipher_key", "Encrypts stored secrets. The same on all nodes; standalone makes one in its data directory.")
+		d.secret(&c.CipherKey, "cipher_key",
+			"Encrypts stored secrets: at least 16 characters, the same on all nodes. Empty: standalone makes one in its data directory.")
 		d.secret(&c.SelfTelemetryToken, "self_telemetry_cluster_token", "Sent with the node's own telemetry.")
 	})
 	return d

@@ -125,6 +125,7 @@ type AuthMode string
 const (
 	AuthOpen   AuthMode = "open"
 	AuthHeader AuthMode = "header"
+	AuthToken  AuthMode = "token"
 )
 
 // Auth is who may ask.
@@ -135,9 +136,11 @@ type Auth struct {
 }
 
 func (a *Auth) declare(d *declarer) {
-	choice(d, &a.Mode, "mode", []AuthMode{AuthOpen, AuthHeader},
-		"open: X-Scope-OrgID is optional, org default without it; loopback only. header: X-Scope-OrgID is required, a gateway sets it.")
-	d.secret(&a.JWTSecretOverride, "jwt_secret_override", "Signs tokens instead of the secret that the catalog holds.")
+	choice(d, &a.Mode, "mode", []AuthMode{AuthOpen, AuthHeader, AuthToken},
+		"open: X-Scope-OrgID is optional, org default without it; loopback only. header: X-Scope-OrgID is required, a gateway sets it. "+
+			"token: a token says which orgs, X-Scope-OrgID chooses among them.")
+	d.secret(&a.JWTSecretOverride, "jwt_secret_override",
+		"Signs web tokens instead of the secret that the catalog holds; at least 32 characters, the same on all nodes.")
 }
 
 // LogLevel is the least level that is written.

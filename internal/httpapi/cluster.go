@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/cluster"
 	"github.com/millstream/millstream/internal/cluster/slot"
 	"github.com/millstream/millstream/internal/fault"
@@ -35,13 +36,18 @@ func (a *api) cluster(r chi.Router) {
 	})
 }
 
+// operatorKey is where admin leaves the actor.
+type operatorKey struct{}
+
 // admin admits whoever may operate the cluster (decisions E8).
 func (a *api) admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := a.Auth.Operator(r); err != nil {
+		p, err := a.Auth.Operator(r)
+		if err != nil {
 			writeError(w, r, err)
 			return
 		}
+		r = r.WithContext(context.WithValue(r.Context(), operatorKey{}, p.Actor))
 		next.ServeHTTP(w, r)
 	})
 }
@@ -175,6 +181,8 @@ func (a *api) drain(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
+	actor, _ := r.Context().Value(operatorKey{}).(string)
+	a.Audit.Record(r.Context(), catalog.Change{Actor: actor, Action: "node.drain", Object: body.Node})
 	writeJSON(w, http.StatusAccepted, d)
 }
 

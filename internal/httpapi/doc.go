@@ -7,6 +7,7 @@
 //	query.go       SQL in, rows out
 //	prometheus.go  where promapi's paths stand
 //	cluster.go     nodes, slots, topology, drains
+//	tokens.go     credentials, and the audit log
 //	elastic.go     what shippers ask an Elasticsearch before they send
 //	operate.go     health, readiness
 //

@@ -48,15 +48,17 @@ type errorBox struct{ error }
 
 // observer logs and counts every request.
 type observer struct {
-	logger   *slog.Logger
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	inFlight prometheus.Gauge
+	logger    *slog.Logger
+	challenge string
+	requests  *prometheus.CounterVec
+	seconds   *prometheus.HistogramVec
+	inFlight  prometheus.Gauge
 }
 
-func newObserver(logger *slog.Logger, reg prometheus.Registerer) *observer {
+// newObserver returns an observer whose 401s carry the challenge, none when it is empty.
+func newObserver(logger *slog.Logger, challenge string, reg prometheus.Registerer) *observer {
 	o := &observer{
-		logger: logger,
+		logger: logger, challenge: challenge,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millstream_http_requests_total", Help: "HTTP requests by route and status.",
 		}, []string{"route", "method", "status"}),
@@ -83,7 +85,7 @@ func (o *observer) wrap(next http.Handler) http.Handler {
 		}
 		w.Header().Set(RequestIDHeader, e.id)
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, e))
-		rec := &recorder{ResponseWriter: w}
+		rec := &recorder{ResponseWriter: w, challenge: o.challenge}
 		o.inFlight.Inc()
 		defer func() {
 			o.inFlight.Dec()
@@ -151,13 +153,17 @@ func usableID(id string) bool {
 // recorder notes the status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	bytes  int64
+	challenge string
+	status    int
+	bytes     int64
 }
 
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+	}
+	if status == http.StatusUnauthorized && w.challenge != "" {
+		w.Header().Set("WWW-Authenticate", w.challenge)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

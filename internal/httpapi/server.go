@@ -26,6 +26,8 @@ type Status interface {
 // Deps are the collaborators of the edge.
 type Deps struct {
 	Auth       *auth.Authenticator
+	Tokens     *auth.Registry
+	Audit      *auth.Audit
 	Front      *ingress.Front
 	Querier    answer.Answerer
 	PromQL     promapi.Answerer // nil: there is no Prometheus API
@@ -48,13 +50,14 @@ type api struct {
 func New(d Deps) http.Handler {
 	a := &api{d}
 	r := chi.NewRouter()
-	r.Use(newObserver(d.Logger, d.Registerer).wrap)
+	r.Use(newObserver(d.Logger, d.Auth.Challenge(), d.Registerer).wrap)
 	a.operate(r)
 	a.intake(r)
 	a.query(r)
 	a.prometheus(r)
 	a.cluster(r)
 	a.limits(r)
+	a.tokens(r)
 	r.NotFound(noSuchPath)
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusMethodNotAllowed, errorBody{Problem: answer.Problem{
@@ -72,7 +75,7 @@ func noSuchPath(w http.ResponseWriter, r *http.Request) {
 func NewInternal(d Deps) http.Handler {
 	a := &api{d}
 	r := chi.NewRouter()
-	r.Use(newObserver(d.Logger, d.Registerer).wrap)
+	r.Use(newObserver(d.Logger, d.Auth.Challenge(), d.Registerer).wrap)
 	a.operate(r)
 	return r
 }
@@ -81,7 +84,7 @@ func NewInternal(d Deps) http.Handler {
 func NewOTLP(d Deps) http.Handler {
 	a := &api{d}
 	r := chi.NewRouter()
-	r.Use(newObserver(d.Logger, nil).wrap)
+	r.Use(newObserver(d.Logger, d.Auth.Challenge(), nil).wrap)
 	a.otlp(r)
 	return r
 }

@@ -42,6 +42,13 @@ func (r *run) command(ctx context.Context, s sqlplan.Statement) (rows, error) {
 	}
 }
 
+// changed tells of a statement that has changed something.
+func (r *run) changed(ctx context.Context, action, object string) {
+	r.querier.deps.Changed(ctx, catalog.Change{
+		Actor: r.request.Actor, Action: action, Org: string(r.request.Org), Object: object, Detail: r.request.Statement,
+	})
+}
+
 // permit refuses statements beyond the rights of the request.
 func (r *run) permit(s sqlplan.Statement) error {
 	switch s.(type) {
@@ -205,6 +212,7 @@ func (r *run) createDatabase(ctx context.Context, s *sqlplan.CreateDatabase) (ro
 	case err != nil:
 		return nil, fmt.Errorf("create database: %w", err)
 	}
+	r.changed(ctx, "database.create", s.Database)
 	return newAffected(1), nil
 }
 
@@ -212,6 +220,7 @@ func (r *run) alterDatabase(ctx context.Context, s *sqlplan.AlterDatabase) (rows
 	if _, err := r.querier.deps.Catalog.AlterDatabase(ctx, r.request.Org, s.Database, s.Options); err != nil {
 		return nil, unknownDatabase(err, "alter", s.Database)
 	}
+	r.changed(ctx, "database.alter", s.Database)
 	return newAffected(0), nil
 }
 
@@ -227,6 +236,7 @@ func (r *run) alterStream(ctx context.Context, s *sqlplan.AlterStream) (rows, er
 	if _, err := r.querier.deps.Catalog.AlterStream(ctx, found.Stream, s.Options); err != nil {
 		return nil, fmt.Errorf("alter stream: %w", err)
 	}
+	r.changed(ctx, "stream.alter", found.Stream.Database+"."+found.Signal.String()+"."+found.Name)
 	return newAffected(0), nil
 }
 
@@ -238,6 +248,7 @@ func (r *run) dropDatabase(ctx context.Context, s *sqlplan.DropDatabase) (rows, 
 	case err != nil:
 		return nil, unknownDatabase(err, "drop", s.Database)
 	}
+	r.changed(ctx, "database.drop", s.Database)
 	return newAffected(1), nil
 }
 

@@ -49,6 +49,8 @@ type Deps struct {
 	// Retention returns the age beyond which rows of an org are hidden, 0 = never. Options of a database or stream may be shorter.
 	// Nil means no limit of the org.
 	Retention func(org tenant.ID) time.Duration
+	// Changed is told of each statement that has changed a database or stream; nil = nobody is.
+	Changed func(ctx context.Context, c catalog.Change)
 	// Limits returns the limits of an org; it is asked once a statement. Nil: limits.Default.
 	Limits     func(org tenant.ID) limits.Limits
 	Clock      clock.Clock           // nil: the system's
@@ -62,6 +64,9 @@ func (d Deps) withDefaults() Deps {
 	}
 	if d.Limits == nil {
 		d.Limits = limits.Static(limits.Default())
+	}
+	if d.Changed == nil {
+		d.Changed = func(context.Context, catalog.Change) {}
 	}
 	if d.Clock == nil {
 		d.Clock = clock.System{}

@@ -21,6 +21,8 @@ type Request struct {
 	Limit      int64 // most rows of the answer; 0 = all
 	// Now is the time that the statement takes for the present; zero = the clock's.
 	Now time.Time
+	// Actor is who asks, for the audit log.
+	Actor string
 	// Change allows CREATE and ALTER, Admin allows DROP DATABASE (decisions E7).
 	Change bool
 	Admin  bool
