@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -196,10 +197,14 @@ func (n *node) stopEngine(context.Context) error {
 }
 
 // dataDirs are the folders that an org's statements may read: its own below the cache and below a local object store.
-func (n *node) dataDirs(org tenant.ID) []string {
-	dirs := []string{n.files.Dir(org)}
-	if dir, ok := n.objects.LocalPath(string(org)); ok {
-		dirs = append(dirs, dir)
+// Statements over several orgs name them with | between.
+func (n *node) dataDirs(orgs tenant.ID) []string {
+	var dirs []string
+	for org := range strings.SplitSeq(string(orgs), "|") {
+		dirs = append(dirs, n.files.Dir(tenant.ID(org)))
+		if dir, ok := n.objects.LocalPath(org); ok {
+			dirs = append(dirs, dir)
+		}
 	}
 	return dirs
 }

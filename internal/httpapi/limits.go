@@ -41,7 +41,7 @@ type limitValue struct {
 
 // tenantLimits answers with all limits of the caller's org, where each comes from, and how much of it is used.
 func (a *api) tenantLimits(w http.ResponseWriter, r *http.Request) {
-	p, err := a.reader(r)
+	p, err := a.single(r)
 	if err == nil {
 		err = checkParameters(r.URL.Query())
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // maxStatementBytes bounds the body of a query request.
@@ -89,12 +90,23 @@ func (a *api) ask(ctx context.Context, q answer.Question) (answer.Result, error)
 }
 
 // reader authenticates a request that reads, of one org or of several.
-func (a *api) reader(r *http.Request) (auth.Principal, error) {
-	p, err := a.who(r, auth.Read)
+func (a *api) reader(r *http.Request) (auth.Principal, error) { return a.who(r, auth.Read) }
+
+// single authenticates a request that reads of one org.
+func (a *api) single(r *http.Request) (auth.Principal, error) {
+	p, err := a.reader(r)
 	if err == nil && len(p.Orgs) > 1 {
-		err = fault.New(fault.Invalid, "%s names %d orgs; one at a time is read here", auth.OrgHeader, len(p.Orgs))
+		err = fault.New(fault.Invalid, "%s names %d orgs; this is about one", auth.OrgHeader, len(p.Orgs))
 	}
 	return p, err
+}
+
+// several returns the orgs of a request that reads more than one, else nothing.
+func several(p auth.Principal) []tenant.ID {
+	if len(p.Orgs) > 1 {
+		return p.Orgs
+	}
+	return nil
 }
 
 func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Format, err error) {
@@ -102,7 +114,7 @@ func (a *api) parseQuery(r *http.Request) (q answer.Question, format answer.Form
 	if err != nil {
 		return q, format, err
 	}
-	q.Org, q.Actor, q.ActorPath = p.Org(), p.Actor, answer.ParseActorPath(r.Header)
+	q.Org, q.Orgs, q.Actor, q.ActorPath = p.Org(), several(p), p.Actor, answer.ParseActorPath(r.Header)
 	q.Change, q.Admin = p.Rights.Has(auth.Write), p.Rights.Has(auth.Admin)
 	if format, err = answer.ParseAccept(r.Header.Get("Accept")); err != nil {
 		return q, format, err

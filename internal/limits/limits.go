@@ -79,3 +79,15 @@ func (l Limits) Burst() int64 {
 	}
 	return l.IngestionRate
 }
+
+// Smallest returns the limits of a request that is about several orgs: of each limit the smallest that is one, none where no org has it.
+func Smallest(first Limits, others ...Limits) Limits {
+	for _, d := range Definitions() {
+		for i := range others {
+			if v := d.get(&others[i]); v > 0 && (d.get(&first) <= 0 || v < d.get(&first)) {
+				d.set(&first, v)
+			}
+		}
+	}
+	return first
+}

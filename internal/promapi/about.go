@@ -22,7 +22,7 @@ func (a *API) metadata(ctx context.Context, c *call) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.deps.Metrics.Metadata(ctx, c.Org, c.Database, c.Form.Get("metric"))
+	found, err := a.metadataOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (a *API) exemplars(ctx context.Context, c *call) (*result, error) {
 	if len(selectors) == 0 {
 		return nil, nil //nolint:nilnil // Prometheus answers 204
 	}
-	found, err := a.deps.Metrics.Exemplars(ctx, c.Org, c.Database).Select(timestamp.FromTime(start), timestamp.FromTime(end), selectors...)
+	found, err := a.exemplarsOf(ctx, c, timestamp.FromTime(start), timestamp.FromTime(end), selectors...)
 	if err != nil {
 		return nil, err
 	}

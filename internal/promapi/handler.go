@@ -88,6 +88,9 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request) (q Question, 
 		return q, err
 	}
 	q.Org, q.Actor, q.ActorPath = p.Org(), p.Actor, answer.ParseActorPath(r.Header)
+	if len(p.Orgs) > 1 {
+		q.Orgs = p.Orgs
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		return q, &apiError{kind: badData, err: fault.Wrap(fault.Invalid, err, "error parsing form values: %s", err)}

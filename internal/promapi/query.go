@@ -23,7 +23,7 @@ func (a *API) instant(ctx context.Context, c *call) (*result, error) {
 		return nil, err
 	}
 	return a.run(ctx, c, func(ctx context.Context, opts promql.QueryOpts) (promql.Query, error) {
-		return a.engine.NewInstantQuery(ctx, a.deps.Metrics.Queryable(c.Org, c.Database), opts, c.Form.Get("query"), at)
+		return a.engine.NewInstantQuery(ctx, a.queryable(c), opts, c.Form.Get("query"), at)
 	})
 }
 
@@ -60,7 +60,7 @@ func (a *API) rangeQuery(ctx context.Context, c *call) (*result, error) {
 		if c.Form.Get("stats") != "" {
 			engine = a.plain // which counts what it loads
 		}
-		return engine.NewRangeQuery(ctx, a.deps.Metrics.Queryable(c.Org, c.Database), opts, c.Form.Get("query"), start, end, step)
+		return engine.NewRangeQuery(ctx, a.queryable(c), opts, c.Form.Get("query"), start, end, step)
 	})
 }
 
@@ -70,7 +70,7 @@ func (a *API) run(ctx context.Context, c *call, build func(context.Context, prom
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := withTimeout(ctx, a.deps.Limits(c.Org))
+	ctx, stop := withTimeout(ctx, a.limitsOf(c))
 	defer stop()
 	ctx, cancel, err := c.deadline(ctx)
 	if err != nil {

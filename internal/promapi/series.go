@@ -29,7 +29,7 @@ func (a *API) series(ctx context.Context, c *call) (_ *result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := a.deps.Metrics.Queryable(c.Org, c.Database).Querier(s.from, s.to)
+	q, err := a.queryable(c).Querier(s.from, s.to)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (a *API) labelTexts(_ context.Context, c *call,
 	if err != nil {
 		return nil, err
 	}
-	q, err := a.deps.Metrics.Queryable(c.Org, c.Database).Querier(s.from, s.to)
+	q, err := a.queryable(c).Querier(s.from, s.to)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,9 @@ import (
 
 // command answers a statement about databases and streams.
 func (r *run) command(ctx context.Context, s sqlplan.Statement) (rows, error) {
+	if r.several() {
+		return nil, errSeveralOrgs
+	}
 	if err := r.permit(s); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (t *table) contradicted(s *catalog.Segment) bool {
 // type that is today's (decisions B2).
 func (t *table) contradicts(s *catalog.Segment, p sqlplan.Predicate) bool {
 	c, ok := t.stream.find(p.Column)
-	if !ok || c.label {
+	if !ok || c.label || c.tenant { // the orgs are chosen before
 		return false
 	}
 	var found []catalog.SegmentColumn

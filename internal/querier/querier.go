@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
 	"github.com/millstream/millstream/internal/tenant"
@@ -14,7 +15,8 @@ import (
 // Request is one statement of one org.
 type Request struct {
 	Org       tenant.ID
-	Database  string // that unqualified names mean; empty = signal.DefaultDatabase
+	Orgs      []tenant.ID // when the statement reads several: all of them, sorted; else empty
+	Database  string      // that unqualified names mean; empty = signal.DefaultDatabase
 	Statement string
 	// Start (inclusive) and End (exclusive) bound the event time of the rows that the statement sees; zero = open.
 	Start, End time.Time
@@ -49,6 +51,15 @@ func New(opts Options, deps Deps) (*Querier, error) {
 	return q, nil
 }
 
+// limitsOf returns the limits of the orgs that are asked.
+func (q *Querier) limitsOf(req Request) limits.Limits {
+	var others []limits.Limits
+	for _, org := range req.Orgs {
+		others = append(others, q.deps.Limits(org))
+	}
+	return limits.Smallest(q.deps.Limits(req.Org), others...)
+}
+
 // Query starts a statement. The caller closes the result. The work ends when ctx does, during Query and during each call of Next
 // under the context of that call.
 //
@@ -70,7 +81,7 @@ func (q *Querier) Query(ctx context.Context, req Request) (*Result, error) {
 }
 
 func (q *Querier) run(req Request) *run {
-	r := &run{querier: q, request: req, limits: q.deps.Limits(req.Org), now: req.Now, began: time.Now()}
+	r := &run{querier: q, request: req, limits: q.limitsOf(req), now: req.Now, began: time.Now()}
 	if r.now.IsZero() {
 		r.now = q.deps.Clock.Now()
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // run is one statement under way.
@@ -28,6 +29,7 @@ type run struct {
 	stats    Stats
 	warnings []string
 
+	members  map[catalog.StreamID][]catalog.Stream // of several orgs, by the stream that stands for them
 	plan     *sqlplan.Plan
 	instance *duck.Instance
 	unpin    func()
@@ -96,7 +98,7 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.instance, err = r.querier.deps.Pool.Acquire(ctx, r.request.Org); err != nil {
+	if r.instance, err = r.querier.deps.Pool.Acquire(ctx, r.place()); err != nil {
 		return nil, fmt.Errorf("wait for the engine: %w", err)
 	}
 	state, err := r.snapshot(ctx, streams)
@@ -135,9 +137,9 @@ func (r *run) execute(ctx context.Context, tables []*table, loaded map[catalog.D
 
 // names returns the names that the request can use.
 func (r *run) names(ctx context.Context) (sqlplan.Names, error) {
-	streams, err := r.querier.deps.Catalog.Streams(ctx, r.request.Org)
+	streams, err := r.list(ctx)
 	if err != nil {
-		return sqlplan.Names{}, fmt.Errorf("list streams: %w", err)
+		return sqlplan.Names{}, err
 	}
 	return sqlplan.NewNames(r.request.Database, streams), nil
 }
@@ -156,29 +158,26 @@ func (r *run) snapshot(ctx context.Context, streams []catalog.Stream) (*state, e
 	if len(streams) == 0 {
 		return s, nil
 	}
-	databases, err := r.querier.deps.Catalog.Databases(ctx, r.request.Org)
-	if err != nil {
-		return nil, fmt.Errorf("list databases: %w", err)
-	}
-	for _, d := range databases {
-		s.databases[d.ID] = d
-	}
-	var q catalog.SnapshotQuery
-	for _, x := range streams {
-		if !slices.Contains(q.Streams, x.ID) {
-			q.Streams = append(q.Streams, x.ID)
-		}
-		if !slices.Contains(q.Datasets, x.Dataset) {
-			q.Datasets = append(q.Datasets, x.Dataset)
-		}
-	}
 	asked := sqlplan.Between(r.request.Start, r.request.End)
-	q.Start, q.End = asked.Start, asked.End
-	s.buffers, err = r.querier.deps.Buffers.Snapshot(ctx, fresh.Request{
-		Org: r.request.Org, Datasets: q.Datasets, Start: asked.Start, End: asked.End,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read fresh rows: %w", err)
+	q := catalog.SnapshotQuery{Start: asked.Start, End: asked.End}
+	byOrg := make(map[tenant.ID][]catalog.DatasetID)
+	for _, named := range streams {
+		for _, x := range r.membersOf(named) {
+			if !slices.Contains(q.Streams, x.ID) {
+				q.Streams = append(q.Streams, x.ID)
+			}
+			if !slices.Contains(q.Datasets, x.Dataset) {
+				q.Datasets = append(q.Datasets, x.Dataset)
+				byOrg[x.Org] = append(byOrg[x.Org], x.Dataset)
+			}
+		}
+	}
+	var err error
+	for _, org := range r.orgs() {
+		if err = r.addOrg(ctx, s, org, byOrg[org]); err != nil {
+			s.buffers.Release()
+			return nil, err
+		}
 	}
 	r.warnings = append(r.warnings, s.buffers.Warnings...)
 	if s.catalog, err = r.querier.deps.Catalog.Snapshot(ctx, q); err != nil {
@@ -190,10 +189,32 @@ func (r *run) snapshot(ctx context.Context, streams []catalog.Stream) (*state, e
 	return s, nil
 }
 
+// addOrg reads the databases of an org, and the buffers of some of its datasets.
+func (r *run) addOrg(ctx context.Context, s *state, org tenant.ID, datasets []catalog.DatasetID) error {
+	if len(datasets) == 0 {
+		return nil
+	}
+	databases, err := r.querier.deps.Catalog.Databases(ctx, org)
+	if err != nil {
+		return fmt.Errorf("list databases: %w", err)
+	}
+	for _, d := range databases {
+		s.databases[d.ID] = d
+	}
+	asked := sqlplan.Between(r.request.Start, r.request.End)
+	fresh, err := r.querier.deps.Buffers.Snapshot(ctx, fresh.Request{Org: org, Datasets: datasets, Start: asked.Start, End: asked.End})
+	if err != nil {
+		return fmt.Errorf("read fresh rows: %w", err)
+	}
+	fresh.Warnings = slices.DeleteFunc(fresh.Warnings, func(w string) bool { return slices.Contains(s.buffers.Warnings, w) })
+	s.buffers.Join(fresh)
+	return nil
+}
+
 // ownSegments is the check of the last mile: what is not the org's is left out, counted and logged.
 func (r *run) ownSegments(segments []catalog.Segment) []catalog.Segment {
 	return slices.DeleteFunc(segments, func(s catalog.Segment) bool {
-		foreign := s.Org != r.request.Org
+		foreign := !slices.Contains(r.orgs(), s.Org)
 		if foreign {
 			r.querier.metrics.foreign.Inc()
 			r.querier.deps.Logger.Error("a plan held a segment of another org; it was left out",
@@ -205,12 +226,12 @@ func (r *run) ownSegments(segments []catalog.Segment) []catalog.Segment {
 
 // bind makes the plan and prunes the segments of each table.
 func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stream, s *state) ([]*table, error) {
-	known := make(map[catalog.StreamID]*stream, len(streams))
+	known := make(map[catalog.StreamID][]*stream, len(streams))
 	columns := make(map[catalog.StreamID][]catalog.Column, len(streams))
 	for _, x := range streams {
 		if known[x.ID] == nil {
-			known[x.ID] = newStream(x, s.catalog.Columns[x.ID], s.records[x.Dataset])
-			columns[x.ID] = known[x.ID].catalogColumns()
+			known[x.ID] = r.bound(x, s)
+			columns[x.ID] = known[x.ID][0].catalogColumns()
 		}
 	}
 	plan, err := q.Bind(ctx, sqlplan.Binding{Columns: columns, Now: r.now, Limit: r.request.Limit})
@@ -219,13 +240,21 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 	}
 	r.plan = plan
 	r.stats.PrunedBy = make(map[string]int64)
-	tables := make([]*table, len(plan.Tables))
-	for i, t := range plan.Tables {
-		x := known[t.Stream.ID]
-		tables[i] = &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Database])}
-		tables[i].segments = tables[i].prune(s.catalog.Segments, r.stats.PrunedBy)
-		r.pruneByIndex(ctx, tables[i])
-		tables[i].cutToTopN(r.stats.PrunedBy)
+	var tables []*table
+	for _, t := range plan.Tables {
+		members, none := chosen(known[t.Stream.ID], t.Predicates)
+		if len(members) > 1 {
+			t.TopN = nil // the first rows of a union are not those of one of its parts
+		}
+		for _, x := range members {
+			one := &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Database]), empty: none}
+			if !none {
+				one.segments = one.prune(s.catalog.Segments, r.stats.PrunedBy)
+				r.pruneByIndex(ctx, one)
+				one.cutToTopN(r.stats.PrunedBy)
+			}
+			tables = append(tables, one)
+		}
 	}
 	return tables, nil
 }
@@ -276,10 +305,15 @@ func (r *run) createViews(ctx context.Context, tables []*table, loaded map[catal
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		if err := r.instance.Exec(ctx, t.viewSQL(paths, loaded[t.stream.Dataset])); err != nil {
-			return fmt.Errorf("make a view of stream %d: %w", t.stream.ID, err)
+	for len(tables) > 0 {
+		n := slices.IndexFunc(tables, func(t *table) bool { return t.Name != tables[0].Name })
+		if n < 0 {
+			n = len(tables)
 		}
+		if err := r.instance.Exec(ctx, viewSQL(tables[:n], paths, loaded)); err != nil {
+			return fmt.Errorf("make a view of stream %d: %w", tables[0].stream.ID, err)
+		}
+		tables = tables[n:]
 	}
 	return nil
 }
@@ -320,6 +354,9 @@ func (r *run) pin(ctx context.Context, tables []*table) (map[catalog.SegmentID]s
 func (r *run) loadFresh(ctx context.Context, tables []*table, s *state) (map[catalog.DatasetID]*freshTable, error) {
 	filters := make(map[catalog.DatasetID]*freshFilter)
 	for _, t := range tables {
+		if t.empty {
+			continue
+		}
 		useful := t.time.Intersect(t.Time)
 		f := filters[t.stream.Dataset]
 		if f == nil {

@@ -18,6 +18,8 @@ type column struct {
 	typ   signal.Type // today's
 	label bool        // a label of a metric, which lies in signal.LabelsColumn
 	named bool        // shown only where a statement names it
+	// tenant marks signal.TenantColumn, which no file has.
+	tenant bool
 }
 
 // stream is one stream of a statement with its columns of today.

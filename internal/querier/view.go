@@ -12,12 +12,14 @@ import (
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
-// table is one reference of a statement to a stream, and what its view reads.
+// table is one reference of a statement to a stream, and what its view reads. Where several orgs are asked, a reference has a table for
+// the stream of each, and they share the view.
 type table struct {
 	sqlplan.Table
 	stream   *stream
 	time     sqlplan.TimeRange // rows outside are hidden: the request's time and retention
 	segments []catalog.Segment // left after pruning
+	empty    bool              // no row of it can be used
 	// blocks are the row groups that may be read of segments that the index restricts; other segments are read whole.
 	blocks map[catalog.SegmentID][]int
 }
@@ -45,9 +47,10 @@ func (t *table) names(column string) bool { return slices.Contains(t.Columns.Nam
 func (t *table) wanted() map[string]bool {
 	out := make(map[string]bool)
 	for _, c := range t.columns() {
-		if c.label {
+		switch {
+		case c.label:
 			out[signal.LabelsColumn] = true
-		} else {
+		case !c.tenant:
 			out[c.Name] = true
 		}
 	}
@@ -60,21 +63,23 @@ func (t *table) wanted() map[string]bool {
 	return out
 }
 
-// viewSQL writes the view of a table: one SELECT for each group of files that have the needed columns in the same types, and one for
-// the fresh rows. All of them give the same columns in the same order.
-func (t *table) viewSQL(paths map[catalog.SegmentID]string, fresh *freshTable) string {
-	columns := t.columns()
+// viewSQL writes the view of the tables of one name: for each, one SELECT for each group of files that have the needed columns in the same
+// types, and one for the fresh rows. All of them give the same columns in the same order.
+func viewSQL(tables []*table, paths map[catalog.SegmentID]string, fresh map[catalog.DatasetID]*freshTable) string {
 	var selects []string
-	for _, g := range t.groups(columns) {
-		selects = append(selects, t.selectFiles(columns, g, paths))
-	}
-	if fresh != nil {
-		selects = append(selects, t.selectFresh(columns, fresh))
+	for _, t := range tables {
+		columns := t.columns()
+		for _, g := range t.groups(columns) {
+			selects = append(selects, t.selectFiles(columns, g, paths))
+		}
+		if f := fresh[t.stream.Dataset]; f != nil && !t.empty {
+			selects = append(selects, t.selectFresh(columns, f))
+		}
 	}
 	if len(selects) == 0 {
-		selects = append(selects, t.selectNothing(columns))
+		selects = append(selects, tables[0].selectNothing(tables[0].columns()))
 	}
-	return "CREATE OR REPLACE TEMP VIEW " + ident(t.Name) + " AS " + strings.Join(selects, " UNION ALL ")
+	return "CREATE OR REPLACE TEMP VIEW " + ident(tables[0].Name) + " AS " + strings.Join(selects, " UNION ALL ")
 }
 
 // group is files that one scan can read.
@@ -135,7 +140,7 @@ func variantsOf(s *catalog.Segment, c column, metric bool) []variant {
 func (t *table) selectFiles(columns []column, g *group, paths map[catalog.SegmentID]string) string {
 	items := []string{ident(signal.TimeColumn)}
 	for i, c := range columns {
-		items = append(items, item(c, g.variants[i]))
+		items = append(items, t.item(c, g.variants[i]))
 	}
 	if t.names(signal.NanosColumn) {
 		nanos := "CAST(0 AS SMALLINT)"
@@ -167,7 +172,7 @@ func (t *table) selectFresh(columns []column, f *freshTable) string {
 		if c.label {
 			name = signal.LabelsColumn
 		}
-		items = append(items, item(c, f.variants(name)))
+		items = append(items, t.item(c, f.variants(name)))
 	}
 	if t.names(signal.NanosColumn) {
 		nanos := "CAST(0 AS SMALLINT)"
@@ -202,7 +207,7 @@ func (t *table) selectFresh(columns []column, f *freshTable) string {
 func (t *table) selectNothing(columns []column) string {
 	items := []string{"CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS " + ident(signal.TimeColumn)}
 	for _, c := range columns {
-		items = append(items, item(c, nil))
+		items = append(items, t.item(c, nil))
 	}
 	if t.names(signal.NanosColumn) {
 		items = append(items, "CAST(NULL AS SMALLINT) AS "+ident(signal.NanosColumn))
@@ -237,9 +242,11 @@ func selectSQL(items []string, from string, where []string) string {
 }
 
 // item writes a column of the view in its type of today.
-func item(c column, variants []variant) string {
+func (t *table) item(c column, variants []variant) string {
 	expr := "CAST(NULL AS " + sqlType(c.typ) + ")"
 	switch {
+	case c.tenant:
+		expr = literal(string(t.stream.Org))
 	case len(variants) > 0 && c.label:
 		expr = labelOf(ident(variants[0].name), c.Name)
 	case len(variants) == 1:

@@ -86,7 +86,12 @@ func newStore(t *testing.T, o storeOptions) *store {
 	t.Cleanup(func() { require.NoError(t, s.catalog.Close()) })
 	engine := duck.Options{
 		Concurrency: 2, WarmInstances: 4, MemoryLimit: 512 << 20, TempDir: filepath.Join(s.dir, "temp"), TempMaxSize: 1 << 30, Threads: 2,
-		DataDirs: func(org tenant.ID) []string { return []string{filepath.Join(s.dir, "objects", string(org))} },
+		DataDirs: func(orgs tenant.ID) (dirs []string) {
+			for org := range strings.SplitSeq(string(orgs), "|") {
+				dirs = append(dirs, filepath.Join(s.dir, "objects", org))
+			}
+			return dirs
+		},
 	}
 	if o.engine != nil {
 		o.engine(&engine)
