@@ -117,14 +117,6 @@ func (s store) Restart(ctx context.Context) error {
 	return s.cluster.AwaitMembers(ctx)
 }
 
-// queriers returns how many processes answer statements.
-func (s store) queriers() int {
-	if s.cluster == nil {
-		return 1
-	}
-	return len(s.cluster.Queriers)
-}
-
 // processes returns how many processes there are.
 func (s store) processes() int {
 	if s.cluster == nil {
