@@ -87,20 +87,23 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) makeToken(spec string) string {
 	w.t.Helper()
-	res := w.send(w.root, "", http.MethodPost, "/api/v1/tokens", spec)
+	res := w.send(caller{w.root, ""}, http.MethodPost, "/api/v1/tokens", spec)
 	require.Equal(w.t, http.StatusCreated, res.Status, "%s", res.Body)
 	var made struct{ Token string }
 	require.NoError(w.t, json.Unmarshal(res.Body, &made))
 	return made.Token
 }
 
-// send sends a request with a token and an org header, both left out when empty.
-func (w *world) send(token, org, method, path, body string, pairs ...string) mstest.Response {
+// caller is who sends a request: a token and an org header, both left out when empty.
+type caller struct{ token, org string }
+
+// send sends a request.
+func (w *world) send(as caller, method, path, body string, pairs ...string) mstest.Response {
 	w.t.Helper()
-	if token != "" {
-		pairs = append(pairs, "Authorization", "Bearer "+token)
+	if as.token != "" {
+		pairs = append(pairs, "Authorization", "Bearer "+as.token)
 	}
-	res, err := w.server.Client(org).Do(w.t.Context(), method, path, []byte(body), pairs...)
+	res, err := w.server.Client(as.org).Do(w.t.Context(), method, path, []byte(body), pairs...)
 	require.NoError(w.t, err)
 	return res
 }
@@ -113,19 +116,19 @@ func (w *world) seed(org, marker, name string) {
 	w.sql(org, "CREATE DATABASE IF NOT EXISTS "+name)
 	post := func(path, body string) {
 		w.t.Helper()
-		res := w.send(w.root, org, http.MethodPost, path, body, "Content-Type", "application/json")
+		res := w.send(caller{w.root, org}, http.MethodPost, path, body, "Content-Type", "application/json")
 		require.Less(w.t, res.Status, 300, "%s: %s", path, res.Body)
 	}
 	post("/api/v1/intake/logs/inner?database="+name, `{"message":"`+marker+`"}`)
 	post("/api/v1/intake/metrics/up", `{"value":1,"job":"`+marker+`"}`)
-	post("/api/v1/intake/traces/spans",
-		`{"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","name":"`+marker+`","start":"2026-01-01T00:00:00Z","duration":"1s"}`)
+	post("/api/v1/intake/traces/spans", `{"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","name":"`+marker+
+		`","start":"2026-01-01T00:00:00Z","duration":"1s"}`)
 }
 
 func (w *world) write(org, stream, marker string) {
 	w.t.Helper()
 	body := `{"message":"` + marker + `","` + marker + `":1}`
-	res := w.send(w.root, org, http.MethodPost, "/api/v1/intake/logs/"+stream, body)
+	res := w.send(caller{w.root, org}, http.MethodPost, "/api/v1/intake/logs/"+stream, body)
 	require.Equal(w.t, http.StatusOK, res.Status, "%s", res.Body)
 }
 
@@ -133,7 +136,7 @@ func (w *world) sql(org, statement string) string {
 	w.t.Helper()
 	body, err := json.Marshal(map[string]string{"statement": statement})
 	require.NoError(w.t, err)
-	res := w.send(w.root, org, http.MethodPost, "/api/v1/query", string(body))
+	res := w.send(caller{w.root, org}, http.MethodPost, "/api/v1/query", string(body))
 	require.Equal(w.t, http.StatusOK, res.Status, "%s: %s", statement, res.Body)
 	var out struct{ Columns, Rows json.RawMessage }
 	require.NoError(w.t, json.Unmarshal(res.Body, &out))
@@ -152,11 +155,11 @@ func (w *world) state(org, name string) []string {
 		out = append(out, s+": "+w.sql(org, s))
 	}
 	for _, path := range []string{"/config/tenant/v1/limits", "/prometheus/api/v1/series?match[]=up", "/prometheus/api/v1/labels"} {
-		res := w.send(w.root, org, http.MethodGet, path, "")
+		res := w.send(caller{w.root, org}, http.MethodGet, path, "")
 		require.Equal(w.t, http.StatusOK, res.Status, "%s: %s", path, res.Body)
 		out = append(out, path+": "+withoutUsage(res.Body))
 	}
-	res := w.send(w.tokens[org+" admin"], "", http.MethodGet, "/api/v1/tokens", "")
+	res := w.send(caller{w.tokens[org+" admin"], ""}, http.MethodGet, "/api/v1/tokens", "")
 	require.Equal(w.t, http.StatusOK, res.Status, "%s", res.Body)
 	return append(out, regexp.MustCompile(`,?"used_at":"[^"]*"`).ReplaceAllString(string(res.Body), ""))
 }
@@ -213,7 +216,7 @@ func TestStatementsStayInTheirOrg(t *testing.T) {
 			for _, database := range []string{"", "public", nameB, "../" + beta, beta} {
 				body, err := json.Marshal(map[string]string{"statement": s, "database": database})
 				require.NoError(t, err)
-				w.look(token+": "+s, string(body), w.send(w.tokens[token], "", http.MethodPost, "/api/v1/query", string(body)))
+				w.look(token+": "+s, string(body), w.send(caller{w.tokens[token], ""}, http.MethodPost, "/api/v1/query", string(body)))
 			}
 		}
 	}
@@ -227,7 +230,7 @@ func TestSeveralOrgsOverTheAPI(t *testing.T) {
 	both := w.tokens["both"]
 	get := func(path string) string {
 		t.Helper()
-		res := w.send(both, "beta|alpha", http.MethodGet, path, "")
+		res := w.send(caller{both, "beta|alpha"}, http.MethodGet, path, "")
 		require.Equal(t, http.StatusOK, res.Status, "%s: %s", path, res.Body)
 		return string(res.Body)
 	}
@@ -244,7 +247,8 @@ func TestSeveralOrgsOverTheAPI(t *testing.T) {
 	require.Contains(t, one, `"__tenant_id__":"alpha"`)
 	require.NotContains(t, one, "beta")
 	require.Contains(t, get(`/prometheus/api/v1/query?query=sum(count_over_time(up[1h]))`), `"2"`)
-	require.NotContains(t, string(w.send(both, alpha, http.MethodGet, "/prometheus/api/v1/series?match[]=up", "").Body), "__tenant_id__")
+	alone := w.send(caller{both, alpha}, http.MethodGet, "/prometheus/api/v1/series?match[]=up", "")
+	require.NotContains(t, string(alone.Body), "__tenant_id__")
 
 	for _, c := range []struct{ method, path, org string }{
 		{http.MethodPost, "/api/v1/intake/logs/app", "alpha|beta"},
@@ -256,11 +260,11 @@ func TestSeveralOrgsOverTheAPI(t *testing.T) {
 		{http.MethodGet, "/api/v1/query?statement=SELECT+1", "alpha||beta"},
 		{http.MethodGet, "/api/v1/query?statement=SELECT+1", "alpha|"},
 	} {
-		res := w.send(both, c.org, c.method, c.path, "{}")
+		res := w.send(caller{both, c.org}, c.method, c.path, "{}")
 		require.Equal(t, http.StatusBadRequest, res.Status, "%s %s: %s", c.path, c.org, res.Body)
 	}
 	for _, org := range []string{"alpha|gamma", "gamma", "alpha|beta|gamma"} {
-		res := w.send(both, org, http.MethodGet, "/api/v1/query?statement=SELECT+1", "")
+		res := w.send(caller{both, org}, http.MethodGet, "/api/v1/query?statement=SELECT+1", "")
 		require.Equal(t, http.StatusForbidden, res.Status, org)
 		require.NotContains(t, string(res.Body), "gamma", "a refusal names no org")
 	}

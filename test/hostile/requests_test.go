@@ -104,7 +104,8 @@ func orgHeaders() map[string]int {
 		beta: http.StatusForbidden, "Alpha": http.StatusForbidden, "*": http.StatusForbidden, "alpha|beta": http.StatusForbidden,
 		"beta|alpha": http.StatusForbidden, "default": http.StatusForbidden, "fake": http.StatusForbidden,
 		"..": http.StatusBadRequest, ".": http.StatusBadRequest, "../beta": http.StatusBadRequest, "alpha/../beta": http.StatusBadRequest,
-		"alpha|": http.StatusBadRequest, "|alpha": http.StatusBadRequest, "%2e%2e": http.StatusBadRequest, "alpha:org=beta": http.StatusBadRequest,
+		"alpha|": http.StatusBadRequest, "|alpha": http.StatusBadRequest, "%2e%2e": http.StatusBadRequest,
+		"alpha:org=beta":         http.StatusBadRequest,
 		strings.Repeat("a", 300): http.StatusBadRequest, "alpha,beta": http.StatusBadRequest, "alpha beta": http.StatusBadRequest,
 		"älpha": http.StatusBadRequest, "alpha|..": http.StatusBadRequest, strings.Repeat("alpha|", 200) + alpha: http.StatusBadRequest,
 	}
@@ -128,7 +129,8 @@ func (w *world) impostors() map[string]string {
 		"user": "Basic " + base64.StdEncoding.EncodeToString([]byte(good+":")), "scheme": "Token " + good, "bare": good,
 		"alg none": forged(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType), "unsigned": "Bearer " + signed + ".",
 		"empty key": forged(jwt.SigningMethodHS256, []byte{}), "cipher key": forged(jwt.SigningMethodHS256, []byte(cipherKey)),
-		"token as key": forged(jwt.SigningMethodHS512, []byte(good)), "sql": "Bearer ' OR true --", "huge": "Bearer " + strings.Repeat("e", 20_000),
+		"token as key": forged(jwt.SigningMethodHS512, []byte(good)), "sql": "Bearer ' OR true --",
+		"huge": "Bearer " + strings.Repeat("e", 20_000),
 	}
 }
 
@@ -140,7 +142,8 @@ func (w *world) bodies() []string {
 		`{"statement":"SHOW STREAMS","database":"../beta"}`, `{"language":"promql","statement":"{__name__=~\".+\",__tenant_id__=\"beta\"}"}`,
 		"{\"create\":{\"_index\":\"../beta/app\"}}\n{\"m\":1}\n", "{\"index\":{\"_index\":\"app\",\"_id\":\"../beta\"}}\n{\"m\":1}\n",
 		`{"streams":[{"stream":{"__tenant_id__":"beta"},"values":[["1741600800000000000","x"]]}]}`,
-		`{"orgs":["beta"],"rights":["read"]}`, `{"orgs":["*"],"rights":["admin"]}`, `{"orgs":["alpha","beta"],"rights":["read"],"type":"jwt","expires":"1h"}`,
+		`{"orgs":["beta"],"rights":["read"]}`, `{"orgs":["*"],"rights":["admin"]}`,
+		`{"orgs":["alpha","beta"],"rights":["read"],"type":"jwt","expires":"1h"}`,
 		`{"grace":"0s"}`, `{"node":"test"}`, `{"prefix":"` + prefix + `"}`, "query=up%7B__tenant_id__%3D%22beta%22%7D", "\x00\xff\xfe",
 	}
 }
@@ -164,7 +167,7 @@ func (r route) path(name string) string {
 
 // attack sends requests to a route and returns how many.
 func (w *world) attack(r route) (sent int) {
-	rnd := rand.New(rand.NewPCG(1, uint64(len(r.method+r.pattern)))) //nolint:gosec // drawn again the same way
+	rnd := rand.New(rand.NewPCG(1, uint64(len(r.method+r.pattern))))
 	pick := func(list []string) string { return list[rnd.IntN(len(list))] }
 	bodies, all := w.bodies(), names()
 	one := func(what, credential, org, name, body string, pairs ...string) int {
@@ -203,7 +206,9 @@ func (w *world) attack(r route) (sent int) {
 			w.t.Errorf("%s %s: alpha for %.40q is answered with %d, not %d", r.method, r.pattern, org, status, want)
 		}
 	}
-	lacking := map[kind]string{reads: "alpha writes", readsOne: "alpha writes", writes: "alpha reads", operates: "alpha admin", manages: "alpha"}
+	lacking := map[kind]string{
+		reads: "alpha writes", readsOne: "alpha writes", writes: "alpha reads", operates: "alpha admin", manages: "alpha",
+	}
 	if name, ok := lacking[r.kind]; ok {
 		if status := one(name, "Bearer "+w.tokens[name], "", "app", "{}", "Content-Type", "application/json"); status != http.StatusForbidden {
 			w.t.Errorf("%s %s: a token that lacks the right is answered with %d", r.method, r.pattern, status)
