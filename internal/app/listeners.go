@@ -251,8 +251,8 @@ func (q localQuerier) Split(ctx context.Context, r answer.Question) (*answer.Spl
 
 func request(r answer.Question) querier.Request {
 	return querier.Request{
-		Org: r.Org, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit), Now: r.Now,
-		Change: r.Change, Admin: r.Admin,
+		Org: r.Org, Orgs: r.Orgs, Database: r.Database, Statement: r.Statement, Start: r.Start, End: r.End, Limit: int64(r.Limit),
+		Now: r.Now, Actor: r.Actor, Change: r.Change, Admin: r.Admin,
 	}
 }
 

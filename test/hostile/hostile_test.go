@@ -250,6 +250,9 @@ func TestSeveralOrgsOverTheAPI(t *testing.T) {
 	alone := w.send(caller{both, alpha}, http.MethodGet, "/prometheus/api/v1/series?match[]=up", "")
 	require.NotContains(t, string(alone.Body), "__tenant_id__")
 
+	audit := w.send(caller{w.root, ""}, http.MethodGet, "/api/v1/audit", "")
+	require.Contains(t, string(audit.Body), `"actor":"token `+w.root[3:16]+`","action":"database.create","org":"beta","object":"`+nameB+`"`)
+
 	for _, c := range []struct{ method, path, org string }{
 		{http.MethodPost, "/api/v1/intake/logs/app", "alpha|beta"},
 		{http.MethodPost, "/loki/api/v1/push", "alpha|beta"},
