@@ -93,16 +93,25 @@ func heavyStatement(t *testing.T, client mstest.Client) string {
 }
 
 // TestFairness lets one org send ten times its share of heavy queries, eighty at once for eight slots, while three others ask for little:
-// their p99 wait stays below 1.5 times the heavy queries' mean service time, and none of them is refused. It measures one router and three.
+// their p99 wait stays below 1.5 times the heavy queries' mean service time, and none of them is refused. It measures one router and three,
+// and that naming another org in every second query gains nothing.
 func TestFairness(t *testing.T) {
 	const lasts, heavyClients = time.Minute, 80
-	for _, routers := range []int{1, 3} {
-		t.Run(fmt.Sprint(routers, " routers"), func(t *testing.T) {
+	for name, x := range map[string]struct {
+		routers int
+		orgs    []string // that the heavy queries name in turn
+	}{
+		"one router":    {1, []string{"h"}},
+		"three routers": {3, []string{"h"}},
+		"combinations":  {1, []string{"h", "h|x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			routers := x.routers
 			c := mscluster.Start(t, mscluster.Layout{Routers: routers, Intakes: 1, Queriers: 1, Env: map[string]string{
 				"MS_QUERIER_CONCURRENCY": "8", "MS_INTAKE_FLUSH_INTERVAL_SECS": "1", "MS_QUERIER_MEMORY_LIMIT": "2GiB",
 			}})
 			light := []string{"a", "b", "c"}
-			for _, org := range append([]string{"h"}, light...) {
+			for _, org := range append([]string{"h", "x"}, light...) {
 				var b strings.Builder
 				for i := range 100_000 {
 					fmt.Fprintf(&b, `{"n":%d,"level":%q}`+"\n", i, []string{"info", "error"}[i%2])
@@ -119,10 +128,10 @@ func TestFairness(t *testing.T) {
 			quiet := make([]crowd, len(light))
 			var wait sync.WaitGroup
 			for i := range heavyClients {
-				client := c.Routers[i%routers].Client("h")
+				router := c.Routers[i%routers]
 				wait.Go(func() {
-					for ctx.Err() == nil {
-						noisy.query(ctx, client, heavy)
+					for n := i / routers; ctx.Err() == nil; n++ {
+						noisy.query(ctx, router.Client(x.orgs[n%len(x.orgs)]), heavy)
 					}
 				})
 			}
