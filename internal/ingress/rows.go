@@ -26,7 +26,7 @@ func databaseOf(s signal.Stream) quota.Database { return quota.Database{Org: s.O
 func (f *Front) admitRows(ctx context.Context, d quota.Database, rows int) error {
 	err := f.limits.Rows.Admit(ctx, quota.Charge{Database: d, Rows: int64(rows)})
 	if err != nil {
-		f.discards.rows.WithLabelValues(f.discards.label(d.Org), rowRateLimited).Add(float64(rows))
+		f.discards.rows.WithLabelValues(f.discards.labels.Of(d.Org), rowRateLimited).Add(float64(rows))
 	}
 	return err
 }

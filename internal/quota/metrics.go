@@ -4,15 +4,12 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millstream/millstream/internal/tenant"
 )
 
-// maxLabels is how many budgets of a kind have series of their own.
-const maxLabels = 1000
-
-// manyBudgets stands for those beyond. No id or name has its characters.
-const manyBudgets = "(other)"
-
-// labels decides which budgets have series of their own: the first ones that ask.
+// labels decides which budgets have series of their own: the first tenant.MaxLabels of a kind that ask. Those beyond are
+// tenant.OtherLabel.
 type labels struct {
 	mu   sync.Mutex
 	seen map[Budget]struct{}
@@ -21,7 +18,7 @@ type labels struct {
 // of returns the values of org and database.
 func (l *labels) of(b Budget) []string {
 	if !l.has(b) {
-		return []string{manyBudgets, manyBudgets}
+		return []string{tenant.OtherLabel, tenant.OtherLabel}
 	}
 	return []string{string(b.Org), b.Database}
 }
@@ -32,7 +29,7 @@ func (l *labels) has(b Budget) bool {
 	if _, ok := l.seen[b]; ok {
 		return true
 	}
-	if len(l.seen) >= maxLabels {
+	if len(l.seen) >= tenant.MaxLabels {
 		return false
 	}
 	if l.seen == nil {

@@ -104,7 +104,8 @@ func TestTwoQueriers(t *testing.T) {
 	for h := range hours {
 		var b strings.Builder
 		for i := range 200 {
-			fmt.Fprintf(&b, `{"_timestamp":%q,"n":%d}`+"\n", begin.Add(time.Duration(h)*time.Hour+time.Duration(i)*time.Second).Format(time.RFC3339), i)
+			at := begin.Add(time.Duration(h)*time.Hour + time.Duration(i)*time.Second)
+			fmt.Fprintf(&b, `{"_timestamp":%q,"n":%d}`+"\n", at.Format(time.RFC3339), i)
 		}
 		// A stream an hour, so that each question reads an object of its own.
 		res := client.Post(t, fmt.Sprintf("/api/v1/intake/logs/s%d", h), b.String(), "Content-Type", "application/x-ndjson")

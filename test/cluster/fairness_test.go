@@ -155,7 +155,7 @@ func TestFairness(t *testing.T) {
 				}
 			}
 			for i, r := range c.Routers {
-				for _, line := range strings.Split(string(r.Client("").Get(t, "/metrics").Body), "\n") {
+				for line := range strings.SplitSeq(string(r.Client("").Get(t, "/metrics").Body), "\n") {
 					if strings.HasPrefix(line, "millstream_query_queue") && !strings.Contains(line, "_bucket") {
 						t.Logf("r%d %s", i+1, line)
 					}

@@ -1,12 +1,12 @@
 package limits_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -77,8 +77,7 @@ func TestStatusesTellWhatToDo(t *testing.T) {
 		require.Contains(t, metrics, `millstream_discarded_rows_total{org="streams",reason="stream_limit"} 4`)
 		require.EqualValues(t, 2, limitsOf(t, c).Limits["max_global_streams_per_user"].Usage)
 	})
-	t.Run("out of memory for bodies", func(t *testing.T) {
-		t.Parallel()
+	t.Run("out of memory for bodies", func(t *testing.T) { // alone: the others want memory too
 		c := s.Client("memory")
 		release := holdBody(t, s, "memory", 4*mib-1)
 		var res mstest.Response
@@ -127,24 +126,53 @@ func write(t *testing.T, c mstest.Client, metrics ...string) mstest.Response {
 		"Content-Type", "application/x-protobuf", "Content-Encoding", "snappy")
 }
 
-// holdBody begins a request of an org that has sent n bytes and does not end, until release is called.
+// holdBody begins a request of an org that has sent n bytes and does not end, until release is called. When the request is refused, as
+// where others hold too much at that moment, it begins again.
 func holdBody(t *testing.T, s *mstest.Server, org string, n int) (release func()) {
 	t.Helper()
-	r, w := io.Pipe()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/loki/api/v1/push", r)
-	require.NoError(t, err)
-	req.Header.Set("X-Scope-OrgID", org)
-	req.Header.Set("Content-Type", "application/json")
+	released := make(chan struct{})
+	transport := &http.Transport{DisableKeepAlives: true}
+	begin := func() error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.HTTP+"/loki/api/v1/push",
+			io.MultiReader(bytes.NewReader(body(n)), endsWith(released)))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("X-Scope-OrgID", org)
+		req.Header.Set("Content-Type", "application/json")
+		res, err := transport.RoundTrip(req)
+		if err != nil {
+			return nil //nolint:nilerr // a refusal may cut the connection
+		}
+		return res.Body.Close()
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		transport := &http.Transport{DisableKeepAlives: true}
-		if res, err := transport.RoundTrip(req); err == nil {
-			_ = res.Body.Close()
+		for {
+			if err := begin(); err != nil {
+				t.Error(err)
+				return
+			}
+			select {
+			case <-released:
+				return
+			case <-t.Context().Done():
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
 	})
-	wg.Go(func() { _, _ = io.Copy(w, strings.NewReader(string(body(n)))) })
 	return func() {
-		_ = w.Close()
+		close(released)
 		wg.Wait()
 	}
+}
+
+// endsWith is a reader without a byte that ends when the channel is closed.
+type endsWith <-chan struct{}
+
+// Read implements io.Reader.
+func (c endsWith) Read([]byte) (int, error) {
+	<-c
+	return 0, io.EOF
 }

@@ -74,11 +74,11 @@ func TestTenThousandFlushes(t *testing.T) {
 	for i := range after {
 		require.Equal(t, once[i].rows, after[i].rows)
 		require.Equal(t, once[i].rows, before[i].rows)
-		t.Logf("%-70s %8s before, %8s after, %8s of one load", questions[i], before[i].took, after[i].took, once[i].took)
+		t.Logf("%-70s %8s before, %8s after, %8s of one load", tinyQuestions[i], before[i].took, after[i].took, once[i].took)
 	}
 }
 
-var questions = []string{
+var tinyQuestions = []string{
 	"SELECT count(*), sum(n) FROM %s",
 	"SELECT host, count(*) FROM %s GROUP BY host ORDER BY host",
 	"SELECT n FROM %s WHERE match(message, 'u4242')",
@@ -93,8 +93,8 @@ type timing struct {
 // timed asks all questions of a stream, each three times, and keeps the least time.
 func (s *store) timed(t *testing.T, of signal.Stream) []timing {
 	t.Helper()
-	out := make([]timing, len(questions))
-	for i, q := range questions {
+	out := make([]timing, len(tinyQuestions))
+	for i, q := range tinyQuestions {
 		for range 3 {
 			began := time.Now()
 			out[i].rows = s.ask(of.Org, fmt.Sprintf(q, of.Name)).rows

@@ -66,8 +66,8 @@ func requireRefused(t *testing.T, server *mstest.Server, kind string, orgs ...st
 	}
 }
 
-// TestRefusedCollectorLosesNothing sends all signals through Collectors to a server that refuses them again and again, over both transports:
-// each record is there once.
+// TestRefusedCollectorLosesNothing sends all signals through Collectors to a server that refuses them again and again, over both
+// transports: each record is there once.
 func TestRefusedCollectorLosesNothing(t *testing.T) {
 	const batches, rows = 10, 100
 	for kind, limit := range limits() {
