@@ -49,8 +49,7 @@ func TestStatusesTellWhatToDo(t *testing.T) {
 		require.Empty(t, never.Header.Get("Retry-After"))
 		require.Contains(t, string(never.Body), "limits.ingestion_burst_size_mb")
 	})
-	t.Run("over the body size", func(t *testing.T) {
-		t.Parallel()
+	t.Run("over the body size", func(t *testing.T) { // alone, as the last one: it needs most of the memory for bodies
 		res := s.Client("body").Post(t, "/loki/api/v1/push", string(body(4*mib+1)))
 		require.Equal(t, http.StatusRequestEntityTooLarge, res.Status)
 		require.Empty(t, res.Header.Get("Retry-After"))
@@ -77,27 +76,30 @@ func TestStatusesTellWhatToDo(t *testing.T) {
 		require.Contains(t, metrics, `millstream_discarded_rows_total{org="streams",reason="stream_limit"} 4`)
 		require.EqualValues(t, 2, limitsOf(t, c).Limits["max_global_streams_per_user"].Usage)
 	})
-	t.Run("out of memory for bodies", func(t *testing.T) { // alone: the others want memory too
+	t.Run("out of memory for bodies", func(t *testing.T) {
 		c := s.Client("memory")
 		release := holdBody(t, s, "memory", 4*mib-1)
-		var res mstest.Response
-		require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
-			if res = c.Post(t, "/loki/api/v1/push", string(body(2*mib))); res.Status != http.StatusServiceUnavailable {
-				return fmt.Errorf("status %d: %s", res.Status, res.Body)
-			}
-			return nil
-		}))
+		res := awaitStatus(t, c, http.StatusServiceUnavailable, body(2*mib))
 		requireWait(t, res)
 		require.Contains(t, string(res.Body), "intake.inflight_memory_max")
 		require.Equal(t, http.StatusNoContent, s.Client("another").Post(t, "/loki/api/v1/push", string(body(mib))).Status)
 		release()
-		require.NoError(t, mstest.WaitFor(t.Context(), func(context.Context) error {
-			if res = c.Post(t, "/loki/api/v1/push", string(body(2*mib))); res.Status != http.StatusNoContent {
-				return fmt.Errorf("status %d: %s", res.Status, res.Body)
-			}
-			return nil
-		}))
+		awaitStatus(t, c, http.StatusNoContent, body(2*mib))
 	})
+}
+
+// awaitStatus pushes a body until the answer has the status, and returns that answer. A body that is refused before it was read may meet a
+// connection that is closed already, which is no answer.
+func awaitStatus(t *testing.T, c mstest.Client, status int, body []byte) (res mstest.Response) {
+	t.Helper()
+	require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) (err error) {
+		res, err = c.Do(ctx, http.MethodPost, "/loki/api/v1/push", body, "Content-Type", "application/json")
+		if err == nil && res.Status != status {
+			err = fmt.Errorf("status %d: %s", res.Status, res.Body)
+		}
+		return err
+	}))
+	return res
 }
 
 // texts turns numbers into texts.
