@@ -14,6 +14,7 @@ import (
 
 	"github.com/millstream/millstream/internal/testkit/mstest"
 	"github.com/millstream/millstream/internal/testkit/smalldisk"
+	"github.com/millstream/millstream/internal/wal"
 )
 
 // TestFullDisk is case W02 with the whole program: its data directory lies on a file system that fills up.
@@ -127,13 +128,17 @@ func (c *campaign) killOnFullDisk(filler string) string {
 	return strike
 }
 
-// fillDisk writes a file until there is no room left.
+// fillDisk writes a file until there is no room left. It takes no more than is free when it begins: the room of its reserve, which the
+// program gives up meanwhile, is for the program.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()
+	_, free, err := wal.OS{}.Space(filepath.Dir(path))
+	require.NoError(t, err)
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	for size := 1 << 20; size > 0; {
-		if _, err := f.Write(make([]byte, size)); err != nil {
+	for size := int64(1 << 20); size > 0 && free > 0; {
+		n, err := f.Write(make([]byte, min(size, free)))
+		if free -= int64(n); err != nil {
 			size /= 2
 		}
 	}
