@@ -26,6 +26,7 @@ type decoderV2 struct {
 	w       *writer
 	symbols [][]byte
 	refs    []uint64
+	meta    [][]byte // of the series at hand, as often as it is given
 }
 
 // request reads the symbols first: a sender may put them behind the series that use them.
@@ -45,8 +46,7 @@ func (d *decoderV2) request(body []byte) error {
 
 func (d *decoderV2) series(f field) error {
 	s := d.w.beginSeries()
-	d.refs = d.refs[:0]
-	var meta []byte
+	d.refs, d.meta = d.refs[:0], d.meta[:0]
 	err := each(f.raw, func(f field) (err error) {
 		switch f.id {
 		case v2SeriesLabels:
@@ -58,7 +58,9 @@ func (d *decoderV2) series(f field) error {
 		case v2SeriesExemplar:
 			err = s.keep(&s.exemplars, &f)
 		case v2SeriesMetadata:
-			err = f.bytes(&meta)
+			var message []byte
+			err = f.bytes(&message)
+			d.meta = append(d.meta, message)
 		case v2SeriesCreated:
 			err = f.varint(&s.startMillis)
 		}
@@ -68,7 +70,7 @@ func (d *decoderV2) series(f field) error {
 		return err
 	}
 	s.fail(d.labels(d.refs, s.addLabel))
-	if err := d.metadata(s, meta); err != nil {
+	if err := d.metadata(s, d.meta); err != nil {
 		return err
 	}
 	if len(s.samples)+len(s.histograms) == 0 {
@@ -123,30 +125,35 @@ func (d *decoderV2) exemplar(message []byte, e *exemplar) error {
 	return nil
 }
 
-// metadata notes what a series says of its metric. Bad references refuse the series.
-func (d *decoderV2) metadata(s *series, message []byte) error {
-	m := metadata{name: s.name}
-	err := each(message, func(f field) (err error) {
-		var ref uint64
-		var bad error
-		switch f.id {
-		case v2MetadataType:
-			err = f.unsigned(&m.kind)
-		case v2MetadataHelp:
-			err = f.unsigned(&ref)
-			m.help, bad = d.symbol(ref)
-		case v2MetadataUnit:
-			err = f.unsigned(&ref)
-			m.unit, bad = d.symbol(ref)
+// metadata notes what a series says of its metric. Bad references refuse the series. Of a field that is given several times the last one
+// counts, also over several messages, which protobuf merges.
+func (d *decoderV2) metadata(s *series, messages [][]byte) error {
+	s.metadata = metadata{name: s.name}
+	for _, message := range messages {
+		err := each(message, func(f field) error { return d.metadataField(s, f) })
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			s.fail(bad)
-		}
-		return err
-	})
-	if err != nil {
-		return err
 	}
-	s.metadata = m
 	return nil
+}
+
+func (d *decoderV2) metadataField(s *series, f field) (err error) {
+	var ref uint64
+	var bad error
+	m := &s.metadata
+	switch f.id {
+	case v2MetadataType:
+		err = f.unsigned(&m.kind)
+	case v2MetadataHelp:
+		err = f.unsigned(&ref)
+		m.help, bad = d.symbol(ref)
+	case v2MetadataUnit:
+		err = f.unsigned(&ref)
+		m.unit, bad = d.symbol(ref)
+	}
+	if err == nil {
+		s.fail(bad)
+	}
+	return err
 }
