@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,12 +25,11 @@ import (
 type clusterOptions struct {
 	config *string
 	dsn    string
-	output string
-	Streams
+	listing
 }
 
 func clusterCommand(path *string, s Streams) *cobra.Command {
-	o := &clusterOptions{config: path, Streams: s}
+	o := &clusterOptions{config: path, listing: listing{Streams: s}}
 	cmd := &cobra.Command{
 		Use: "cluster", Short: "Look at the nodes of a cluster and drain them",
 		Long: `Look at the nodes of a cluster and drain them.
@@ -41,15 +38,15 @@ These commands talk to the cluster's PostgreSQL, not to a node: they work from e
 does. The database is meta_database.dsn of the settings, or --dsn.`,
 	}
 	cmd.PersistentFlags().StringVar(&o.dsn, "dsn", "", "PostgreSQL `URL` of the cluster (default: meta_database.dsn of the settings)")
-	cmd.PersistentFlags().StringVarP(&o.output, "output", "o", "table", "`format`: table or json")
+	o.addFlag(cmd.PersistentFlags())
 	cmd.AddCommand(o.nodes(), o.topology(), o.slots(), o.drain(), o.forget())
 	return cmd
 }
 
 // settings returns the database's URL and the peer timeout.
 func (o *clusterOptions) settings() (dsn string, peerTimeout time.Duration, err error) {
-	if o.output != "table" && o.output != "json" {
-		return "", 0, usagef("--output %q is neither table nor json", o.output)
+	if err := o.check(); err != nil {
+		return "", 0, err
 	}
 	c, _, err := config.Load(config.FromProcess(*o.config))
 	switch {
@@ -78,18 +75,6 @@ func (o *clusterOptions) with(ctx context.Context, f func(ctx context.Context, s
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return f(ctx, store)
-}
-
-// print writes v as JSON, or calls table.
-func (o *clusterOptions) print(v any, table func(w io.Writer)) error {
-	if o.output == "json" {
-		enc := json.NewEncoder(o.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	}
-	w := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-	table(w)
-	return w.Flush()
 }
 
 func (o *clusterOptions) nodes() *cobra.Command {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/user"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,12 +27,11 @@ type tokenOptions struct {
 	addr, token string
 	timeout     time.Duration
 	direct      bool
-	output      string
-	Streams
+	listing
 }
 
 func tokenCommand(path *string, s Streams) *cobra.Command {
-	o := &tokenOptions{config: path, Streams: s}
+	o := &tokenOptions{config: path, listing: listing{Streams: s}}
 	cmd := &cobra.Command{
 		Use: "token", Short: "Make, list and revoke API tokens",
 		Long: `Make, list and revoke API tokens.
@@ -47,7 +45,7 @@ settings name: on the machine of a standalone server, or on any that reaches the
 	tokenFlag(f, &o.token)
 	f.DurationVar(&o.timeout, "timeout", 0, "give up a request after this `time` (0 = none)")
 	f.BoolVar(&o.direct, "direct", false, "work on the catalog itself: no server and no token is needed")
-	f.StringVarP(&o.output, "output", "o", "table", "`format`: table or json")
+	o.addFlag(f)
 	cmd.AddCommand(o.create(), o.list(), o.revoke(), o.rotate())
 	return cmd
 }
@@ -84,8 +82,8 @@ type tokenAdmin interface {
 
 // with calls f with what the flags name.
 func (o *tokenOptions) with(ctx context.Context, f func(tokenAdmin) error) (err error) {
-	if o.output != "table" && o.output != "json" {
-		return usagef("--output %q is neither table nor json", o.output)
+	if err := o.check(); err != nil {
+		return err
 	}
 	if !o.direct {
 		c, err := newConnection(o.addr, o.token, o.timeout)
@@ -113,17 +111,6 @@ func operatorName() string {
 		return "cli " + u.Username + "@" + host
 	}
 	return "cli @" + host
-}
-
-func (o *tokenOptions) print(v any, table func(w io.Writer)) error {
-	if o.output == "json" {
-		enc := json.NewEncoder(o.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	}
-	w := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-	table(w)
-	return w.Flush()
 }
 
 func (o *tokenOptions) create() *cobra.Command {

@@ -1,10 +1,6 @@
 package postgres_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -17,35 +13,7 @@ import (
 	"github.com/millstream/millstream/internal/testkit/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(withServer{m}) }
-
-// withServer runs the tests with one server for all that do not stop theirs, unless the environment names one.
-type withServer struct{ tests *testing.M }
-
-// Run implements goleak.TestingM.
-func (w withServer) Run() (code int) {
-	if os.Getenv(pgtest.EnvDSN) != "" {
-		return w.tests.Run()
-	}
-	server, err := pgtest.Launch(context.Background())
-	if errors.Is(err, pgtest.ErrNotInstalled) {
-		return w.tests.Run() // each test says so and is skipped, or fails where CI is set
-	}
-	if err == nil {
-		err = os.Setenv(pgtest.EnvDSN, server.DSN())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start PostgreSQL:", err)
-		return 1
-	}
-	defer func() {
-		if err := server.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, "close PostgreSQL:", err)
-			code = 1
-		}
-	}()
-	return w.tests.Run()
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Shared{Tests: m}) }
 
 func open(t *testing.T, dsn string) *postgres.Catalog {
 	t.Helper()
