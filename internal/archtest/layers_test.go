@@ -22,7 +22,8 @@ var layers = []layer{
 	{
 		name: "values",
 		packages: []string{
-			"internal/fault", "internal/clock", "internal/words", "internal/tenant", "internal/limits", "internal/signal", "internal/cluster/slot",
+			"internal/fault", "internal/clock", "internal/bytesize", "internal/words", "internal/tenant", "internal/limits", "internal/signal",
+			"internal/cluster/slot",
 		},
 		why: "values know no I/O",
 	},
@@ -103,7 +104,7 @@ var layers = []layer{
 // peers lists imports inside one layer: a value of another value, or the contract of another part.
 var peers = map[string][]string{
 	"internal/tenant":    {"internal/fault"},
-	"internal/limits":    {"internal/fault", "internal/tenant"},
+	"internal/limits":    {"internal/bytesize", "internal/fault", "internal/tenant"},
 	"internal/words":     {"internal/fault"},
 	"internal/signal":    {"internal/fault", "internal/tenant", "internal/words"},
 	"internal/catalog":   {"internal/pgtables"},

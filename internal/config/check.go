@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millstream/millstream/internal/bytesize"
 	"github.com/millstream/millstream/internal/limits"
 )
 
@@ -175,7 +176,7 @@ func (c *Config) checkWork(faults *Faults) {
 		faults.add("intake.inflight_memory_max", "three quarters of it must hold a body of intake.max_body_size")
 	}
 	if least := minQueryMemory * int64(c.Querier.Concurrency); c.Querier.MemoryLimit < least {
-		faults.add("querier.memory_limit", "%d queries at once need at least %s", c.Querier.Concurrency, strings.Trim(showSize(least), `"`))
+		faults.add("querier.memory_limit", "%d queries at once need at least %s", c.Querier.Concurrency, bytesize.Format(least))
 	}
 	c.positive(faults, "overrides.period_secs", c.Overrides.Period)
 	c.positive(faults, "querier.timeout_secs", c.Querier.Timeout)

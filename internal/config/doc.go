@@ -5,6 +5,6 @@
 // and all faults are reported at once, each with its line or variable. Warnings are apart from faults.
 //
 // Secrets come from the environment or from files that a variable names (MS_…_FILE), never from the TOML file, and are of a type
-// that does not print. Only the top of the program imports this package: everybody else takes options. It imports fault, limits
+// that does not print. Only the top of the program imports this package: everybody else takes options. It imports fault, limits, bytesize
 // and a TOML parser.
 package config

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/millstream/millstream/internal/bytesize"
 	"github.com/millstream/millstream/internal/limits"
 )
 
@@ -145,14 +146,14 @@ func (d *declarer) size(field *int64, name string, byDefault int64, doc string) 
 				*field = v
 				return nil
 			case string:
-				*field, err = parseSize(v)
+				*field, err = bytesize.Parse(v)
 				return err
 			default:
-				return errSize
+				return bytesize.ErrSyntax
 			}
 		},
 		read: func(text string) any { return text },
-		show: func() string { return showSize(*field) },
+		show: func() string { return bytesize.Literal(*field) },
 	})
 }
 

@@ -4,22 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
-
-func TestSizesReadBack(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(0, 1<<62).Draw(t, "n") &^ (1<<rapid.IntRange(0, 61).Draw(t, "zeros") - 1)
-		shown := showSize(n)
-		if shown[0] == '"' {
-			shown = shown[1 : len(shown)-1]
-		}
-		got, err := parseSize(shown)
-		require.NoError(t, err)
-		require.Equal(t, n, got)
-	})
-}
 
 func TestVariablesAreDistinct(t *testing.T) {
 	t.Parallel()

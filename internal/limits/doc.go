@@ -8,5 +8,5 @@
 //
 // A Source is read without locks and replaced as a whole: one call of For sees the limits of one generation, never a mixture.
 //
-// The package parses values, not files, and knows no protocol: it imports fault and tenant alone.
+// The package parses values, not files, and knows no protocol: it imports fault, tenant and bytesize alone.
 package limits

@@ -3,6 +3,7 @@ package limits
 import (
 	"slices"
 
+	"github.com/millstream/millstream/internal/bytesize"
 	"github.com/millstream/millstream/internal/fault"
 )
 
@@ -104,7 +105,7 @@ func ofWrites() []Definition {
 				"0: as much as a second's rate.",
 		}.bytes(func(l *Limits) *int64 { return &l.IngestionBurst }),
 		Definition{
-			Name: MaxLineSize, Kind: Size, Loki: `"256KB"`, Refused: fault.Invalid, Reason: LineTooLong, Least: kib,
+			Name: MaxLineSize, Kind: Size, Loki: `"256KB"`, Refused: fault.Invalid, Reason: LineTooLong, Least: bytesize.KiB,
 			Doc: "Longest line or record in bytes; a longer one is refused, the rest of its request is not.",
 		}.bytes(func(l *Limits) *int64 { return &l.MaxLineSize }),
 		Definition{

@@ -7,34 +7,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millstream/millstream/internal/bytesize"
 )
 
 const (
-	kib = int64(1) << 10
-	mib = int64(1) << 20
+	mib = bytesize.MiB
 	day = 24 * time.Hour
 )
 
-var (
-	errSize     = errors.New(`a size is expected, as in "256KB", "32MiB" or 1048576`)
-	errDuration = errors.New(`a duration is expected, as in "90s", "10m", "1d12h", "2w" or 0`)
-)
-
-// sizeUnits are Loki's: every prefix is a power of 1024, with and without the i. Longer suffixes stand before their endings.
-var sizeUnits = []struct {
-	suffix string
-	factor int64
-}{
-	{"kib", kib},
-	{"mib", mib},
-	{"gib", kib * mib},
-	{"tib", mib * mib},
-	{"kb", kib},
-	{"mb", mib},
-	{"gb", kib * mib},
-	{"tb", mib * mib},
-	{"b", 1},
-}
+var errDuration = errors.New(`a duration is expected, as in "90s", "10m", "1d12h", "2w" or 0`)
 
 func parseSize(v any) (int64, error) {
 	switch v := v.(type) {
@@ -44,46 +26,11 @@ func parseSize(v any) (int64, error) {
 		}
 		return v, nil
 	case string:
-		return sizeOf(v)
+		return bytesize.ParseLoki(v)
 	default:
-		return 0, errSize
+		return 0, bytesize.ErrSyntax
 	}
 }
-
-// sizeOf reads bytes: a whole number with one of sizeUnits, in any case, or none.
-func sizeOf(text string) (int64, error) {
-	factor := int64(1)
-	digits := strings.ToLower(text)
-	for _, u := range sizeUnits {
-		if rest, ok := strings.CutSuffix(digits, u.suffix); ok {
-			digits, factor = strings.TrimSpace(rest), u.factor
-			break
-		}
-	}
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil {
-		return 0, errSize
-	}
-	if int64(n) > math.MaxInt64/factor {
-		return 0, errors.New("the size is larger than any machine's")
-	}
-	return int64(n) * factor, nil
-}
-
-// showSize writes bytes in the largest unit that divides them, in quotes, or as a plain number.
-func showSize(n int64) string {
-	for _, u := range []struct {
-		suffix string
-		factor int64
-	}{{"TiB", mib * mib}, {"GiB", kib * mib}, {"MiB", mib}, {"KiB", kib}} {
-		if n != 0 && n%u.factor == 0 {
-			return fmt.Sprintf(`"%d%s"`, n/u.factor, u.suffix)
-		}
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func unquote(text string) string { return strings.Trim(text, `"`) }
 
 // durationUnits stand in the order in which a duration names them.
 var durationUnits = []struct {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/millstream/millstream/internal/bytesize"
 )
 
 // Kind is how the value of a limit is written. Its text stands in the reference.
@@ -65,7 +67,7 @@ func (d Definition) Show(l Limits) string {
 	case Mebibytes:
 		return strconv.FormatFloat(float64(n)/float64(mib), 'f', -1, 64)
 	case Size:
-		return showSize(n)
+		return bytesize.Literal(n)
 	case Duration:
 		return strconv.Quote(ShowDuration(time.Duration(n)))
 	case Flag:
@@ -102,9 +104,9 @@ func (d Definition) parse(v any) (n int64, err error) {
 	if err == nil && n < d.Least {
 		least := strconv.FormatInt(d.Least, 10)
 		if d.Kind == Size {
-			least = showSize(d.Least)
+			least = bytesize.Format(d.Least)
 		}
-		return 0, fmt.Errorf("at least %s is needed", unquote(least))
+		return 0, fmt.Errorf("at least %s is needed", least)
 	}
 	return n, err
 }
