@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,7 +81,7 @@ func (n *node) addStages(g *lifecycle.Group) {
 	l := &listeners{node: n}
 	g.Add(n.stage())
 	n.addOverrides(g)
-	if n.config.Auth.Mode == config.AuthToken && (n.hasAPI() || n.has(config.IntakeRole)) {
+	if n.config.Auth.Mode == config.AuthToken && n.takesWrites() {
 		g.Add(lifecycle.Stage{Name: "tokens", Start: n.startTokens, Run: n.runTokens, Stop: n.stopTokens})
 	}
 	g.Add(lifecycle.Stage{Name: "sockets", Start: l.open, Stop: l.close})
@@ -197,14 +196,10 @@ func (n *node) stopEngine(context.Context) error {
 }
 
 // dataDirs are the folders that an org's statements may read: its own below the cache and below a local object store.
-// Statements over several orgs name them with | between.
-func (n *node) dataDirs(orgs tenant.ID) []string {
-	var dirs []string
-	for org := range strings.SplitSeq(string(orgs), "|") {
-		dirs = append(dirs, n.files.Dir(tenant.ID(org)))
-		if dir, ok := n.objects.LocalPath(org); ok {
-			dirs = append(dirs, dir)
-		}
+func (n *node) dataDirs(org tenant.ID) []string {
+	dirs := []string{n.files.Dir(org)}
+	if dir, ok := n.objects.LocalPath(string(org)); ok {
+		dirs = append(dirs, dir)
 	}
 	return dirs
 }

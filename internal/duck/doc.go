@@ -4,9 +4,9 @@
 //
 // Invariants:
 //
-//   - A running statement has an Instance (a DuckDB database of its own) to itself. An idle instance is reused only for the org
-//     that used it last; for another org a new one is opened. So nothing of one org can be seen or exhausted by another.
-//   - An instance reads files below the directories of its org and nothing else: external access is off, extensions neither load
+//   - A running statement has an Instance (a DuckDB database of its own) to itself. An idle instance is reused only for the org, or
+//     the same orgs, that used it last; for others a new one is opened. So nothing of one org can be seen or exhausted by another.
+//   - An instance reads files below the directories of its orgs and nothing else: external access is off, extensions neither load
 //     nor install, the configuration is locked. This is the second wall; the first is the caller's allow-list walk over the
 //     syntax tree (package sqlplan) with the function list of this package (Allowed, Rewrite).
 //   - Query runs exactly one SELECT and streams: chunks are computed while they are read, in memory that does not grow with the

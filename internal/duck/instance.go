@@ -8,11 +8,11 @@ import (
 	"github.com/millstream/millstream/internal/tenant"
 )
 
-// Instance is a DuckDB database that one statement of one org has to itself. It is used by one goroutine at a time and must be
+// Instance is a DuckDB database that one statement has to itself. It is used by one goroutine at a time and must be
 // released; a second Release does nothing.
 type Instance struct {
 	pool   *Pool
-	org    tenant.ID
+	orgs   []tenant.ID // whose files it may read
 	engine *engine
 	rows   *Rows // open, or nil
 	used   bool  // between Acquire and Release
@@ -23,9 +23,6 @@ type Instance struct {
 		closed bool                    // the pool is closing
 	}
 }
-
-// Org returns the org whose files the instance may read.
-func (i *Instance) Org() tenant.ID { return i.org }
 
 // MemoryLimit returns the instance's memory limit in bytes.
 func (i *Instance) MemoryLimit() int64 { return i.engine.settings.memoryBytes }

@@ -26,8 +26,8 @@ type Options struct {
 	TempMaxSize int64
 	// Threads is the number of threads of one instance. 0 means one for each CPU, divided by Concurrency, at least 1.
 	Threads int
-	// DataDirs returns the absolute directories whose files the statements of org may read, below which everything belongs to org.
-	// Nil means none.
+	// DataDirs returns the absolute directories whose files the statements of org may read, below which everything belongs to org. A
+	// statement of several orgs may read those of each. Nil means none.
 	DataDirs func(org tenant.ID) []string
 }
 
@@ -68,11 +68,15 @@ func (o Options) instanceThreads() int {
 	return max(runtime.GOMAXPROCS(0)/o.Concurrency, 1)
 }
 
-func (o Options) dataDirs(org tenant.ID) []string {
+func (o Options) dataDirs(orgs []tenant.ID) []string {
 	if o.DataDirs == nil {
 		return nil
 	}
-	return o.DataDirs(org)
+	var dirs []string
+	for _, org := range orgs {
+		dirs = append(dirs, o.DataDirs(org)...)
+	}
+	return dirs
 }
 
 // PatternPath writes a path of a file so that DuckDB, which takes paths for patterns, finds that file alone: an org's id may contain a

@@ -85,16 +85,17 @@ func (p *Pool) TempDir() string { return p.opts.TempDir }
 // Parser returns the pool's parser, which lives as long as the pool.
 func (p *Pool) Parser() *Parser { return p.parser }
 
-// Acquire waits for one of Options.Concurrency places and returns an instance that only org has used: an idle one, or a new one (15–80
-// ms). The caller releases it. Errors: the context's, ErrClosed, or fault.Unavailable when no instance could be opened.
-func (p *Pool) Acquire(ctx context.Context, org tenant.ID) (*Instance, error) {
+// Acquire waits for one of Options.Concurrency places and returns an instance that only statements of the same orgs have used: an idle
+// one, or a new one (15–80 ms). The caller releases it and does not change orgs. Errors: the context's, ErrClosed, or fault.Unavailable
+// when no instance could be opened.
+func (p *Pool) Acquire(ctx context.Context, orgs ...tenant.ID) (*Instance, error) {
 	p.metrics.waiting.Inc()
 	err := p.places.Acquire(ctx, 1)
 	p.metrics.waiting.Dec()
 	if err != nil {
 		return nil, context.Cause(ctx)
 	}
-	inst, err := p.take(org)
+	inst, err := p.take(orgs)
 	if err != nil {
 		p.places.Release(1)
 		return nil, err
@@ -103,15 +104,15 @@ func (p *Pool) Acquire(ctx context.Context, org tenant.ID) (*Instance, error) {
 	return inst, nil
 }
 
-// take returns a warm instance of org or a new one, registered as running. The caller has a place.
-func (p *Pool) take(org tenant.ID) (*Instance, error) {
+// take returns a warm instance of the orgs or a new one, registered as running. The caller has a place.
+func (p *Pool) take(orgs []tenant.ID) (*Instance, error) {
 	p.mu.Lock()
 	if p.mu.closed {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
 	for i, inst := range slices.Backward(p.mu.idle) {
-		if inst.org != org {
+		if !slices.Equal(inst.orgs, orgs) {
 			continue
 		}
 		p.mu.idle = append(p.mu.idle[:i], p.mu.idle[i+1:]...)
@@ -127,13 +128,13 @@ func (p *Pool) take(org tenant.ID) (*Instance, error) {
 
 	eng, err := openEngine(settings{
 		memoryBytes: p.opts.instanceMemory(), tempBytes: p.opts.instanceTemp(), threads: p.opts.instanceThreads(),
-		tempDir: filepath.Join(p.opts.TempDir, name), dataDirs: p.opts.dataDirs(org),
+		tempDir: filepath.Join(p.opts.TempDir, name), dataDirs: p.opts.dataDirs(orgs),
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.metrics.opened.Inc()
-	inst := &Instance{pool: p, org: org, engine: eng, used: true}
+	inst := &Instance{pool: p, orgs: orgs, engine: eng, used: true}
 	p.mu.Lock()
 	p.mu.running[inst] = struct{}{}
 	closed := p.mu.closed

@@ -98,7 +98,7 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.instance, err = r.querier.deps.Pool.Acquire(ctx, r.place()); err != nil {
+	if r.instance, err = r.querier.deps.Pool.Acquire(ctx, r.orgs()...); err != nil {
 		return nil, fmt.Errorf("wait for the engine: %w", err)
 	}
 	state, err := r.snapshot(ctx, streams)

@@ -32,19 +32,6 @@ func (r *run) orgs() []tenant.ID {
 // several reports whether more than one org is asked.
 func (r *run) several() bool { return len(r.request.Orgs) > 1 }
 
-// place is the org for which the engine's instance is kept: it may read the folders of every org in it. An id has no |, so no org is
-// given an instance that may read more than its own.
-func (r *run) place() tenant.ID {
-	if !r.several() {
-		return r.request.Org
-	}
-	all := make([]string, len(r.request.Orgs))
-	for i, org := range r.request.Orgs {
-		all[i] = string(org)
-	}
-	return tenant.ID(strings.Join(all, "|"))
-}
-
 // list returns the streams that the statement can name. Of several orgs that have a stream the first stands for all; members remembers
 // the others.
 func (r *run) list(ctx context.Context) ([]catalog.Stream, error) {
