@@ -74,7 +74,7 @@ func (p *pipeline) release(held []*signal.Batch) error {
 	for _, b := range held {
 		rows += b.Rows()
 	}
-	if rows == 0 {
+	if len(held) == 0 {
 		return nil
 	}
 	err := p.admit(rows)
