@@ -50,6 +50,10 @@ func Start(t testing.TB) *Server {
 
 // Launch starts a server that keeps its files in dir, an empty folder that the caller removes. Stop it when done.
 func Launch(ctx context.Context, dir string) (*Server, error) {
+	dir, err := filepath.Abs(dir) // the program changes its working directory
+	if err != nil {
+		return nil, fmt.Errorf("find the server's folder: %w", err)
+	}
 	program, err := findProgram()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,10 @@ package s3test_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +39,15 @@ func status(ctx context.Context, t *testing.T, s *s3test.Server) int {
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
 	return res.StatusCode
+}
+
+// TestLaunchInARelativeFolder starts a server in a folder that is named from here: the server itself goes elsewhere.
+func TestLaunchInARelativeFolder(t *testing.T) { //nolint:paralleltest // changes the working directory
+	t.Chdir(t.TempDir())
+	s, err := s3test.Launch(t.Context(), filepath.Join("data", "s3"))
+	if errors.Is(err, s3test.ErrNotBuilt) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	s.Stop()
 }
