@@ -42,9 +42,13 @@ func status(ctx context.Context, t *testing.T, s *s3test.Server) int {
 }
 
 // TestLaunchInARelativeFolder starts a server in a folder that is named from here: the server itself goes elsewhere.
-func TestLaunchInARelativeFolder(t *testing.T) { //nolint:paralleltest // changes the working directory
-	t.Chdir(t.TempDir())
-	s, err := s3test.Launch(t.Context(), filepath.Join("data", "s3"))
+func TestLaunchInARelativeFolder(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	dir, err := filepath.Rel(here, t.TempDir())
+	require.NoError(t, err)
+	s, err := s3test.Launch(t.Context(), dir)
 	if errors.Is(err, s3test.ErrNotBuilt) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
