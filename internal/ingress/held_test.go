@@ -15,7 +15,6 @@ import (
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/ingress"
-	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 )
@@ -75,37 +74,6 @@ func TestOneOrgCannotHoldAllBodies(t *testing.T) {
 	go func() { done <- send("flood", 4<<20) }()
 	<-w.began
 	require.NoError(t, <-done)
-}
-
-// TestLimitsOfOneOrg gives one org narrow limits; each refusal names the limit, its value and what was sent, and is counted by its reason.
-func TestLimitsOfOneOrg(t *testing.T) {
-	t.Parallel()
-	reg := prometheus.NewRegistry()
-	f := ingress.NewFront(&writer{}, ingress.Limits{For: func(org tenant.ID) limits.Limits {
-		l := limits.Default()
-		if org == "narrow" {
-			l.MaxLabelNames, l.MaxLabelNameLength, l.MaxLabelValueLength, l.MaxLineSize = 2, 5, 6, 1<<10
-		}
-		return l
-	}}, clock.System{}, reg)
-	push := func(org tenant.ID, labels, line string) string {
-		body := `{"streams":[{"stream":{` + labels + `},"values":[["1741600800000000000","` + line + `"]]}]}`
-		result, err := f.Loki(t.Context(), ingress.Target{Org: org}, "application/json", "", strings.NewReader(body))
-		require.NoError(t, err)
-		return result.Summary()
-	}
-	for _, c := range []struct{ labels, line, want, reason string }{
-		{`"a":"1","b":"2","c":"3"`, "x", `3 labels, the limit is 2 (max_label_names_per_series)`, limits.TooManyLabelNames},
-		{`"longname":"1"`, "x", `label name "longname" has 8 bytes, the limit is 5 (max_label_name_length)`, limits.LabelNameTooLong},
-		{`"a":"longvalue"`, "x", `the value of label "a" has 9 bytes, the limit is 6 (max_label_value_length)`, limits.LabelValueTooLong},
-		{`"a":"1"`, strings.Repeat("x", 1100), `has 1100 bytes, the limit is 1024 (max_line_size)`, limits.LineTooLong},
-	} {
-		require.Contains(t, push("narrow", c.labels, c.line), c.want)
-		require.Empty(t, push("wide", c.labels, c.line))
-		require.Contains(t, gathered(t, reg), `millstream_discarded_rows_total{org="narrow",reason="`+c.reason+`"} 1`)
-	}
-	require.Empty(t, push("narrow", `"a":"1","b":"2"`, "x"))
-	require.NotContains(t, gathered(t, reg), "wide")
 }
 
 // gathered is the registry's text, with the labels of counters in order.

@@ -11,7 +11,7 @@ type Limits struct {
 	IngestionBurst int64
 	// MaxLineSize is the longest wire form of one row, in bytes. At least 1 KiB.
 	MaxLineSize int64
-	// MaxLabelNames, MaxLabelNameLength and MaxLabelValueLength bound the label set of a Loki stream or a Prometheus series; the
+	// MaxLabelNames, MaxLabelNameLength and MaxLabelValueLength bound the label set of a Loki stream or a metric's series; the
 	// lengths are bytes.
 	MaxLabelNames       int
 	MaxLabelNameLength  int

@@ -110,7 +110,8 @@ func ofWrites() []Definition {
 		}.bytes(func(l *Limits) *int64 { return &l.MaxLineSize }),
 		Definition{
 			Name: MaxLabelNamesPerSeries, Kind: Number, Loki: "15", Refused: fault.Invalid, Reason: TooManyLabelNames,
-			Doc: "Labels of a Loki stream or a Prometheus series; its rows are refused above it.",
+			Doc: "Labels of a Loki stream or of a metric's series, its name not counted; its rows are refused above it. Under OTLP the " +
+				"attributes of resource and scope are labels of the series too.",
 		}.number(func(l *Limits) *int { return &l.MaxLabelNames }),
 		Definition{
 			Name: MaxLabelNameLength, Kind: Number, Loki: "1024", Refused: fault.Invalid, Reason: LabelNameTooLong,

@@ -18,7 +18,7 @@ func (d *Decoder) column(name []byte) (signal.Ref, bool) {
 	if r, ok := d.b.Find(name); ok {
 		return r, true
 	}
-	if d.b.Columns() >= d.maxColumns || len(name) == 0 || len(name) > MaxColumnNameBytes || bytes.IndexByte(name, 0) >= 0 {
+	if d.b.Columns() >= d.opts.MaxColumns || len(name) == 0 || len(name) > MaxColumnNameBytes || bytes.IndexByte(name, 0) >= 0 {
 		return 0, false
 	}
 	return d.b.Column(name), true

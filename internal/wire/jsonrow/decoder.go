@@ -8,10 +8,10 @@ import (
 
 // Decoder appends JSON objects as rows to a Builder. It serves one goroutine.
 type Decoder struct {
-	b          *signal.Builder
-	signal     signal.Signal
-	window     wire.Window
-	maxColumns int
+	b      *signal.Builder
+	signal signal.Signal
+	opts   wire.Options
+	window wire.Window
 
 	scan     jsontext.Scanner
 	fields   []field
@@ -27,7 +27,7 @@ type Decoder struct {
 func NewDecoder(b *signal.Builder, stream signal.Stream, opts wire.Options) *Decoder {
 	opts = opts.WithDefaults()
 	return &Decoder{
-		b: b, signal: stream.Signal, window: opts.Window(), maxColumns: opts.MaxColumns,
+		b: b, signal: stream.Signal, opts: opts, window: opts.Window(),
 		metric: signal.NewMetricBuilder(b), name: []byte(stream.Name),
 	}
 }

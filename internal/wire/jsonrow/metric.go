@@ -64,7 +64,7 @@ func (d *Decoder) sampleValue() (value float64, at int, err error) {
 }
 
 // fillLabels collects the labels. Of fields that share a name the one with the fewest keys in its path is the label, the others go
-// to the overflow.
+// to the overflow. It fails when the labels are above the org's limits.
 func (d *Decoder) fillLabels() error {
 	if len(d.fields) > maxLabels {
 		return wire.Reject(wire.BadValue, "the sample has more than %d fields", maxLabels)
@@ -92,5 +92,5 @@ func (d *Decoder) fillLabels() error {
 			break
 		}
 	}
-	return nil
+	return d.opts.CheckLabels(&d.labels)
 }

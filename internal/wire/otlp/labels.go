@@ -10,7 +10,7 @@ import (
 const maxLabels = 256
 
 // collectLabels puts the labels of the point at hand together: resource and scope, then the point's attributes. Of equal names the
-// first stays a label, the others go to the row's overflow.
+// first stays a label, the others go to the row's overflow. It fails when they are above the org's limits.
 func (m *metricDecoder) collectLabels() error {
 	m.labelSet.Reset()
 	for _, c := range m.shared.fields {
@@ -24,7 +24,7 @@ func (m *metricDecoder) collectLabels() error {
 	if m.labelSet.Len() > maxLabels {
 		return wire.Reject(wire.BadLabels, "the data point has more than %d labels with those of its resource and scope", maxLabels)
 	}
-	return nil
+	return m.opts.CheckLabels(&m.labelSet)
 }
 
 // label adds a label unless there are too many. A value that is empty, or none, is no label.

@@ -164,7 +164,7 @@ func (m *metricDecoder) write() {
 	m.row.begin()
 	if err := m.collectLabels(); err != nil {
 		m.row.b.AbortRow()
-		m.reject(err)
+		m.reject(wire.At(err, "metric %.64s", m.metric.name))
 		m.index++
 		return
 	}
