@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/wire/otlp"
 )
@@ -18,16 +19,25 @@ func (a *api) otlp(r chi.Router) {
 	}
 }
 
-// export takes an export request of one signal and answers in the request's encoding.
+// export takes an export request of one signal and answers in the request's encoding, or ours when that is none. Who is asking is judged
+// before what they send.
 func (a *api) export(s signal.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		enc, err := otlp.ParseContentType(r.Header.Get("Content-Type"))
-		if err != nil {
+		t, err := a.target(r)
+		enc, typeErr := otlp.ParseContentType(r.Header.Get("Content-Type"))
+		if typeErr != nil {
+			if err == nil {
+				err = typeErr
+			}
 			writeError(w, r, err)
 			return
 		}
 		w.Header().Set("Content-Type", enc.ContentType())
-		body, err := a.exportBody(r, s, enc)
+		var body []byte
+		if err == nil {
+			t.Signal = s
+			body, err = a.exported(r, t, enc)
+		}
 		if err != nil {
 			w.WriteHeader(errorStatus(w, r, err))
 			_, _ = w.Write(otlp.Failure(enc, err)) // the client may have left
@@ -38,16 +48,11 @@ func (a *api) export(s signal.Signal) http.HandlerFunc {
 	}
 }
 
-// exportBody stores the request's records and returns the body of the answer.
-func (a *api) exportBody(r *http.Request, s signal.Signal, enc otlp.Encoding) ([]byte, error) {
-	t, err := a.target(r)
-	if err != nil {
-		return nil, err
-	}
-	t.Signal = s
+// exported stores the request's records and returns the body of the answer.
+func (a *api) exported(r *http.Request, t ingress.Target, enc otlp.Encoding) ([]byte, error) {
 	result, err := a.Front.Export(r.Context(), t, r.Body, r.Header.Get("Content-Encoding"), enc)
 	if err != nil {
 		return nil, err
 	}
-	return otlp.Success(enc, s, result), nil
+	return otlp.Success(enc, t.Signal, result), nil
 }

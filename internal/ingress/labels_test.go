@@ -191,3 +191,24 @@ func TestLineLimitOfOneOrg(t *testing.T) {
 		require.Equal(t, want == "", res.Rejected == 0)
 	}
 }
+
+// full refuses some points of a batch, as a store does whose org has all the streams it may have.
+type full struct{ rows int }
+
+// Write implements ingress.Writer.
+func (w full) Write(context.Context, ...*signal.Batch) error {
+	return &signal.RefusedSamples{NewStream: w.rows, FirstNewStream: "stream c would be one more than org o may have"}
+}
+
+// TestPartialSuccessTellsWhatTheStoreRefused sends metrics of which some would be new streams.
+func TestPartialSuccessTellsWhatTheStoreRefused(t *testing.T) {
+	t.Parallel()
+	f := ingress.NewFront(full{2}, ingress.Limits{}, clock.System{}, nil)
+	body := `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[` +
+		`{"name":"a","gauge":{"dataPoints":[{"asDouble":1}]}},{"name":"b","gauge":{"dataPoints":[{}]}},` +
+		`{"name":"c","gauge":{"dataPoints":[{"asDouble":1},{"asDouble":2}]}}]}]}]}`
+	res, err := f.OTLP(t.Context(), ingress.Target{Org: "o", Signal: signal.Metrics}, []byte(body), otlp.JSON)
+	require.NoError(t, err)
+	require.Contains(t, string(otlp.Success(otlp.JSON, signal.Metrics, res)), `{"rejectedDataPoints":"3","errorMessage":"3 of 4 data points `+
+		`refused: 2 like: stream c would be one more than org o may have; data point 1: the data point has no value"}`)
+}

@@ -111,6 +111,8 @@ type Result struct {
 	Causes [causeCount]int
 	// FirstOf holds the reason of the first refused row of each Cause.
 	FirstOf [causeCount]string
+	// Later lists the refusals of rows that Errors does not have, since the store made them, without the rows' places.
+	Later []LaterRefusal
 	// LongestBytes is the size of the longest row that was refused as LineTooLong, 0 if none was.
 	LongestBytes int64
 }
@@ -146,6 +148,12 @@ func (r *Result) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
+// LaterRefusal is rows that were refused by the store for one cause, of which the first has the reason.
+type LaterRefusal struct {
+	Rows   int
+	Reason string
+}
+
 // Refuse counts rows as refused that were taken for accepted until the store was asked, of which the first has the reason.
 func (r *Result) Refuse(cause Cause, rows int, reason string) {
 	if rows == 0 {
@@ -154,6 +162,7 @@ func (r *Result) Refuse(cause Cause, rows int, reason string) {
 	if r.Causes[cause] == 0 {
 		r.FirstOf[cause] = reason
 	}
+	r.Later = append(r.Later, LaterRefusal{rows, reason})
 	r.Accepted -= rows
 	r.Rejected += rows
 	r.Causes[cause] += rows

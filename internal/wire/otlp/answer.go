@@ -73,17 +73,23 @@ func recordName(s signal.Signal) string {
 	}
 }
 
-// partialMessage tells how many records were refused, and the reasons of the first of them with their places in the request.
+// partialMessage tells how many records were refused, and the reasons of the first of them with their places in the request. The reasons
+// of the store, which knows no places, come first: a limit that is reached concerns all that is sent from now on.
 func partialMessage(s signal.Signal, res wire.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d %ss refused", res.Rejected, res.Rejected+res.Accepted, recordName(s))
-	separator := ": "
-	for _, e := range res.Errors[:min(len(res.Errors), reasonsInMessage)] {
+	separator, told := ": ", 0
+	for _, l := range res.Later {
+		fmt.Fprintf(&b, "%s%d like: %s", separator, l.Rows, l.Reason)
+		separator, told = "; ", told+l.Rows
+	}
+	listed := res.Errors[:min(len(res.Errors), reasonsInMessage)]
+	for _, e := range listed {
 		fmt.Fprintf(&b, "%s%s %d: %s", separator, recordName(s), e.Index, e.Reason)
 		separator = "; "
 	}
-	if res.Rejected > reasonsInMessage {
-		fmt.Fprintf(&b, "; and %d more", res.Rejected-reasonsInMessage)
+	if more := res.Rejected - told - len(listed); more > 0 && separator == "; " {
+		fmt.Fprintf(&b, "; and %d more", more)
 	}
 	return b.String()
 }
