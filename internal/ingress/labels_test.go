@@ -66,7 +66,8 @@ func remoteWriteLabels(ctx context.Context, f *ingress.Front, org tenant.ID, set
 	if err != nil {
 		return wire.Result{}, err
 	}
-	res, err := f.RemoteWrite(ctx, ingress.Target{Org: org}, "application/x-protobuf", "", strings.NewReader(string(snappy.Encode(nil, body))))
+	packed := strings.NewReader(string(snappy.Encode(nil, body)))
+	res, err := f.RemoteWrite(ctx, ingress.Target{Org: org}, "application/x-protobuf", "", packed)
 	return res.Result, err
 }
 
@@ -131,11 +132,17 @@ func TestLabelLimitsUnderEveryProtocol(t *testing.T) {
 			}}, clock.System{}, reg)
 			for _, c := range []struct {
 				labels       map[string]string
-				want, reason string
+				reason, want string
 			}{
-				{map[string]string{"a": "1", "b": "2", "c": "3"}, `3 labels, the limit is 2 (max_label_names_per_series)`, limits.TooManyLabelNames},
-				{map[string]string{"longname": "1"}, `label name "longname" has 8 bytes, the limit is 5 (max_label_name_length)`, limits.LabelNameTooLong},
-				{map[string]string{"a": "longvalue"}, `the value of label "a" has 9 bytes, the limit is 6 (max_label_value_length)`, limits.LabelValueTooLong},
+				{map[string]string{"a": "1", "b": "2", "c": "3"}, limits.TooManyLabelNames, `3 labels, the limit is 2 (max_label_names_per_series)`},
+				{
+					map[string]string{"longname": "1"}, limits.LabelNameTooLong,
+					`label name "longname" has 8 bytes, the limit is 5 (max_label_name_length)`,
+				},
+				{
+					map[string]string{"a": "longvalue"}, limits.LabelValueTooLong,
+					`the value of label "a" has 9 bytes, the limit is 6 (max_label_value_length)`,
+				},
 			} {
 				res, err := send(t.Context(), f, "narrow", good, c.labels, map[string]string{"a": "3"})
 				require.NoError(t, err)
