@@ -136,11 +136,13 @@ func TestLabelLimitsUnderEveryProtocol(t *testing.T) {
 			}{
 				{map[string]string{"a": "1", "b": "2", "c": "3"}, limits.TooManyLabelNames, `3 labels, the limit is 2 (max_label_names_per_series)`},
 				{
-					map[string]string{"longname": "1"}, limits.LabelNameTooLong,
+					map[string]string{"longname": "1"},
+					limits.LabelNameTooLong,
 					`label name "longname" has 8 bytes, the limit is 5 (max_label_name_length)`,
 				},
 				{
-					map[string]string{"a": "longvalue"}, limits.LabelValueTooLong,
+					map[string]string{"a": "longvalue"},
+					limits.LabelValueTooLong,
 					`the value of label "a" has 9 bytes, the limit is 6 (max_label_value_length)`,
 				},
 			} {
@@ -171,7 +173,8 @@ func TestSharedAttributesCountAsLabels(t *testing.T) {
 		return l
 	}}, clock.System{}, nil)
 	body := `{"resourceMetrics":[{"resource":{"attributes":[{"key":"x","value":{"stringValue":"1"}}]},"scopeMetrics":[{"scope":{"name":"s"},` +
-		`"metrics":[{"name":"m","gauge":{"dataPoints":[{"asDouble":1},{"asDouble":2,"attributes":[{"key":"y","value":{"stringValue":"1"}}]}]}}]}]}]}`
+		`"metrics":[{"name":"m","gauge":{"dataPoints":[{"asDouble":1},` +
+		`{"asDouble":2,"attributes":[{"key":"y","value":{"stringValue":"1"}}]}]}}]}]}]}`
 	res, err := f.OTLP(t.Context(), ingress.Target{Org: "o", Signal: signal.Metrics}, []byte(body), otlp.JSON)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{res.Accepted, res.Rejected})
