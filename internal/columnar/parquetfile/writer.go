@@ -2,6 +2,7 @@ package parquetfile
 
 import (
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 
@@ -148,6 +149,7 @@ func (w *Writer) writePage(meta *chunkMeta, p page, body []byte, dictionary bool
 	h.i32(1, pageType(dictionary))
 	h.i32(2, int32(len(p.body)))
 	h.i32(3, int32(len(body)))
+	h.i32(4, int32(crc32.ChecksumIEEE(body)))
 	if dictionary {
 		h.open(7)
 		h.i32(1, int32(p.values))
