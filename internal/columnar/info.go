@@ -15,7 +15,7 @@ import (
 type Info struct {
 	Bytes      int64
 	Rows       int64
-	Duplicates int64 // samples that a merge has dropped
+	Duplicates int64 // samples left out, since another of their series and time counts
 	MinTime    int64 // least event time, microseconds since the epoch, inclusive
 	MaxTime    int64 // greatest event time, microseconds since the epoch, inclusive
 	RowGroups  int

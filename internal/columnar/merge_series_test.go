@@ -120,6 +120,8 @@ func TestMergeBySeries(t *testing.T) {
 			part := columnar.Part{Records: []arrow.RecordBatch{metricRecord(rows)}}
 			info, err := columnar.WriteFile(t.Context(), path, part, columnar.MetricColumn, opts)
 			require.NoError(t, err)
+			require.EqualValues(t, len(rows), info.Rows+info.Duplicates)
+			require.Equal(t, lastOfEach(rows), readSeries(t, path), "of a file's samples at one time the last one stays")
 			sources = append(sources, columnar.Source{Path: path, Segment: segment, Columns: info.Columns})
 			total += info.Rows
 			if i == mergeAt {
@@ -134,13 +136,29 @@ func TestMergeBySeries(t *testing.T) {
 		for _, r := range want {
 			expected = append(expected, r)
 		}
-		slices.SortFunc(expected, func(a, b metricRow) int {
-			return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(labelJSON(a.label), labelJSON(b.label)), cmp.Compare(a.micros, b.micros))
-		})
+		slices.SortFunc(expected, bySeries)
 		require.Equal(t, expected, readSeries(t, path))
 		require.EqualValues(t, len(expected), info.Rows)
 		checkTable(t, path, expected)
 	})
+}
+
+func bySeries(a, b metricRow) int {
+	return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(labelJSON(a.label), labelJSON(b.label)), cmp.Compare(a.micros, b.micros))
+}
+
+// lastOfEach returns rows as a file has them that was written from these: sorted, the last one of each series and time.
+func lastOfEach(rows []metricRow) []metricRow {
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, bySeries)
+	var out []metricRow
+	for i, r := range sorted {
+		if i+1 == len(sorted) || bySeries(r, sorted[i+1]) != 0 {
+			r.version = 0
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // checkTable compares the label table of a file with its rows.

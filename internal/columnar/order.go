@@ -43,7 +43,7 @@ func (r rowRef) compare(o rowRef) int {
 	}
 }
 
-// sortedRows returns the part's rows in order.
+// sortedRows returns the part's rows in order; of metrics without duplicate samples.
 func sortedRows(p *Part, order Order) []rowRef {
 	refs := listRows(p)
 	if order == BySeries {
@@ -79,17 +79,13 @@ func listRows(p *Part) []rowRef {
 	return refs
 }
 
-// sortBySeries ranks the distinct series first, so that a row costs one look-up and no comparison of texts.
+// sortBySeries ranks the distinct series first, so that a row costs one look-up and no comparison of texts. Duplicate samples are left out.
 func sortBySeries(p *Part, refs []rowRef) []rowRef {
 	type series struct{ metric, labels string }
-	type ranked struct {
-		series int32
-		rowRef
-	}
 	metrics, labels := texts(p.Records, signal.MetricColumn), texts(p.Records, signal.LabelsColumn)
 	ids := make(map[series]int32)
 	var names []series
-	rows := make([]ranked, len(refs))
+	rows := make([]seriesRow, len(refs))
 	for i, ref := range refs {
 		s := series{metrics(ref), labels(ref)}
 		id, ok := ids[s]
@@ -98,7 +94,7 @@ func sortBySeries(p *Part, refs []rowRef) []rowRef {
 			ids[s] = id
 			names = append(names, s)
 		}
-		rows[i] = ranked{id, ref}
+		rows[i] = seriesRow{id, ref}
 	}
 	byName := make([]int32, len(names))
 	for i := range byName {
@@ -114,16 +110,13 @@ func sortBySeries(p *Part, refs []rowRef) []rowRef {
 	for i := range rows {
 		rows[i].series = rank[rows[i].series]
 	}
-	slices.SortFunc(rows, func(a, b ranked) int {
+	slices.SortFunc(rows, func(a, b seriesRow) int {
 		if a.series != b.series {
 			return cmp.Compare(a.series, b.series)
 		}
 		return a.compare(b.rowRef)
 	})
-	for i := range rows {
-		refs[i] = rows[i].rowRef
-	}
-	return refs
+	return withoutDuplicates(p.Records, rows, refs[:0])
 }
 
 // texts returns a function that reads a text column of any record.

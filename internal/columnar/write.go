@@ -51,9 +51,9 @@ func (o WriteOptions) validate(rows int) error {
 	switch groups := (rows + o.RowGroupRows - 1) / max(o.RowGroupRows, 1); {
 	case o.RowGroupRows < 1:
 		return fault.New(fault.Internal, "row groups of %d rows", o.RowGroupRows)
-	case groups > 1<<blockBits:
+	case groups > 1<<BlockBits:
 		return fault.New(fault.Internal, "%d row groups in a file, more than _block can number", groups)
-	case o.Segment < 1 || o.Segment >= 1<<(63-blockBits):
+	case o.Segment < 1 || o.Segment >= 1<<(63-BlockBits):
 		return fault.New(fault.Internal, "segment number %d is out of range", o.Segment)
 	case o.Sort > BySeries:
 		return fault.New(fault.Internal, "unknown order %d", o.Sort)
@@ -61,16 +61,16 @@ func (o WriteOptions) validate(rows int) error {
 	return nil
 }
 
-// blockBits is the width of the row group's number in signal.BlockColumn.
-const blockBits = 20
+// BlockBits is the width of the row group's number in signal.BlockColumn; the segment's number stands above it.
+const BlockBits = 20
 
 // Block returns the value of signal.BlockColumn in a row group.
 func Block(segment catalog.SegmentID, rowGroup int) int64 {
-	return int64(segment)<<blockBits | int64(rowGroup)
+	return int64(segment)<<BlockBits | int64(rowGroup)
 }
 
 // WriteFile sorts the rows of a part and writes them as one file of the writable format to path, which it replaces. The file is
-// synced when WriteFile returns; its directory is not. After an error there is no file.
+// synced when WriteFile returns; its directory is not. After an error there is no file. By BySeries, duplicate samples are left out.
 func WriteFile(ctx context.Context, path string, part Part, cols Columns, opts WriteOptions) (Info, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(part.NumRows()); err != nil {
@@ -115,7 +115,9 @@ func writeTo(ctx context.Context, out io.Writer, part Part, cols Columns, opts W
 	if _, err := w.write(ctx, refs, true); err != nil {
 		return Info{}, err
 	}
-	return w.finish()
+	info, err := w.finish()
+	info.Duplicates = int64(part.NumRows() - len(refs))
+	return info, err
 }
 
 // fileWriter writes one file of format 1.
