@@ -58,19 +58,25 @@ func (s *series) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 	return x
 }
 
-// settle puts the pieces into an order in which no two overlap.
+// settle puts the pieces into an order in which no two overlap. Of pieces with one version those that were added later count more.
 func (s *series) settle() {
 	if len(s.pieces) < 2 && (len(s.pieces) == 0 || ascending(s.pieces[0].times)) {
 		return
 	}
-	slices.SortStableFunc(s.pieces, func(a, b piece) int { return cmp.Compare(a.times[0], b.times[0]) })
-	for i := range s.pieces {
-		p := &s.pieces[i]
-		if !ascending(p.times) || i > 0 && s.pieces[i-1].times[len(s.pieces[i-1].times)-1] >= p.times[0] {
+	byTime := func(a, b piece) int { return cmp.Compare(a.times[0], b.times[0]) }
+	sorted := s.pieces
+	if !slices.IsSortedFunc(sorted, byTime) {
+		sorted = slices.Clone(sorted)
+		slices.SortStableFunc(sorted, byTime)
+	}
+	for i := range sorted {
+		p := &sorted[i]
+		if !ascending(p.times) || i > 0 && sorted[i-1].times[len(sorted[i-1].times)-1] >= p.times[0] {
 			s.pieces = []piece{merged(s.pieces)}
 			return
 		}
 	}
+	s.pieces = sorted
 }
 
 func ascending(times []int64) bool {

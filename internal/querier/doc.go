@@ -14,6 +14,8 @@
 //     joined with those among the fresh rows), whatever types the files have, and hides rows that are expired or outside the
 //     asked time.
 //   - Pruning leaves out only segments without a row that the statement can use.
+//   - Of samples of a metric that are of one series and time the one of the greatest version is shown, as in PromQL. Views look for
+//     such duplicates only in times that several files or buffers share.
 //   - A segment whose org is not the asking one is never read, whoever planned it.
 //   - Limits end one statement only and say which limit it was.
 //

@@ -55,6 +55,14 @@ func (t *freshTable) variants(name string) []variant {
 	return out
 }
 
+// text writes the column of a text field that has one type, NULL where the table lacks it.
+func (t *freshTable) text(name string) string {
+	if v := t.variants(name); len(v) > 0 {
+		return ident(v[0].name)
+	}
+	return "NULL"
+}
+
 // loadFresh copies what a statement needs of a dataset's fresh records into the temporary table t, which has a name and a filter. It
 // returns t, or nil when no row is needed.
 func loadFresh(ctx context.Context, inst *duck.Instance, t *freshTable, records []arrow.RecordBatch) (*freshTable, error) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
@@ -18,8 +20,10 @@ const (
 	prunedByStatistics = "statistics"
 )
 
-// prune returns the segments that may hold a row that the table's reference can use, and counts the others by reason.
-func (t *table) prune(segments []catalog.Segment, pruned map[string]int64) []catalog.Segment {
+// prune returns the segments that may hold a row that the table's reference can use, and counts the others by reason. Of a metric it finds
+// the times in which samples may be there twice; there a segment stays that no predicate lets through, since its samples may outdo others
+// that would be shown. records are the fresh rows of the dataset.
+func (t *table) prune(segments []catalog.Segment, records []arrow.RecordBatch, pruned map[string]int64) []catalog.Segment {
 	var out []catalog.Segment
 	useful := t.time.Intersect(t.Time)
 	for _, s := range segments {
@@ -27,24 +31,32 @@ func (t *table) prune(segments []catalog.Segment, pruned map[string]int64) []cat
 		case s.Dataset != t.stream.Dataset:
 		case s.MaxTime < useful.Start || s.MinTime >= useful.End:
 			pruned[prunedByTime]++
-		case t.contradicted(&s):
+		case t.stream.isMetric() && !t.mayHoldMetric(&s):
 			pruned[prunedByStatistics]++
 		default:
 			out = append(out, s)
 		}
 	}
-	return out
+	if t.stream.isMetric() {
+		t.findOverlaps(out, records)
+	}
+	return slices.DeleteFunc(out, func(s catalog.Segment) bool {
+		contradicted := t.contradicted(&s) && !t.isOverlapped(&s)
+		if contradicted {
+			pruned[prunedByStatistics]++
+		}
+		return contradicted
+	})
+}
+
+// mayHoldMetric reports whether a segment of the metrics' dataset may hold rows of the table's metric.
+func (t *table) mayHoldMetric(s *catalog.Segment) bool {
+	is := []sqlplan.Constant{{Type: "VARCHAR", Text: t.stream.Name}}
+	return !t.contradicts(s, sqlplan.Predicate{Column: signal.MetricColumn, Op: sqlplan.Equal, Values: is})
 }
 
 // contradicted reports whether no row of the segment can fulfil all predicates.
 func (t *table) contradicted(s *catalog.Segment) bool {
-	if t.stream.isMetric() {
-		is := []sqlplan.Constant{{Type: "VARCHAR", Text: t.stream.Name}}
-		name := sqlplan.Predicate{Column: signal.MetricColumn, Op: sqlplan.Equal, Values: is}
-		if t.contradicts(s, name) {
-			return true
-		}
-	}
 	return slices.ContainsFunc(t.Predicates, func(p sqlplan.Predicate) bool { return t.contradicts(s, p) })
 }
 

@@ -249,7 +249,7 @@ func (r *run) bind(ctx context.Context, q *sqlplan.Query, streams []catalog.Stre
 		for _, x := range members {
 			one := &table{Table: t, stream: x, time: r.visible(x, s.databases[x.Database]), empty: none}
 			if !none {
-				one.segments = one.prune(s.catalog.Segments, r.stats.PrunedBy)
+				one.segments = one.prune(s.catalog.Segments, s.records[x.Dataset], r.stats.PrunedBy)
 				r.pruneByIndex(ctx, one)
 				one.cutToTopN(r.stats.PrunedBy)
 			}

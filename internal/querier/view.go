@@ -22,6 +22,8 @@ type table struct {
 	empty    bool              // no row of it can be used
 	// blocks are the row groups that may be read of segments that the index restricts; other segments are read whole.
 	blocks map[catalog.SegmentID][]int
+	// overlaps are the times in which a metric's samples may be there twice, ascending and apart; none for other signals.
+	overlaps []overlap
 }
 
 // variant is a column of a file or of a temporary table that holds the values of one type.
@@ -56,6 +58,9 @@ func (t *table) wanted() map[string]bool {
 	}
 	if t.stream.isMetric() {
 		out[signal.MetricColumn] = true
+		if len(t.overlaps) > 0 {
+			out[signal.LabelsColumn] = true
+		}
 		for _, name := range sampleColumns() {
 			out[name] = true
 		}
@@ -64,16 +69,28 @@ func (t *table) wanted() map[string]bool {
 }
 
 // viewSQL writes the view of the tables of one name: for each, one SELECT for each group of files that have the needed columns in the same
-// types, and one for the fresh rows. All of them give the same columns in the same order.
+// types, and one for the fresh rows. All of them give the same columns in the same order. Where a metric's samples may be there twice, they
+// come in one more SELECT, without duplicates.
 func viewSQL(tables []*table, paths map[catalog.SegmentID]string, fresh map[catalog.DatasetID]*freshTable) string {
 	var selects []string
 	for _, t := range tables {
 		columns := t.columns()
+		var twice []string
+		key := newKeyNames(columns)
 		for _, g := range t.groups(columns) {
-			selects = append(selects, t.selectFiles(columns, g, paths))
+			selects = append(selects, t.selectFiles(columns, g, paths, nil))
+			if g.overlapped {
+				twice = append(twice, t.selectFiles(columns, g, paths, &key))
+			}
 		}
 		if f := fresh[t.stream.Dataset]; f != nil && !t.empty {
-			selects = append(selects, t.selectFresh(columns, f))
+			selects = append(selects, t.selectFresh(columns, f, nil))
+			if len(t.overlaps) > 0 {
+				twice = append(twice, t.selectFresh(columns, f, &key))
+			}
+		}
+		if len(twice) > 0 {
+			selects = append(selects, t.withoutDuplicates(columns, key, twice))
 		}
 	}
 	if len(selects) == 0 {
@@ -86,9 +103,12 @@ func viewSQL(tables []*table, paths map[catalog.SegmentID]string, fresh map[cata
 type group struct {
 	segments []catalog.Segment
 	variants [][]variant // by column of the view
-	nanos    bool
-	inside   bool     // all rows are in the time range
-	sampled  []string // of metrics: columns of which a row must have one to be shown; none where every row has
+	nanos    bool        // the files have signal.NanosColumn, and it is needed
+	inside   bool        // all rows are in the time range
+	// Of metrics:
+	sampled    []string // columns of which a row must have one to be shown; none where every row has
+	overlapped bool     // some rows lie in an overlap of the table
+	versions   bool     // the files have signal.VersionColumn, and it is needed
 }
 
 // groups sorts the segments by what a scan must know of them.
@@ -105,12 +125,15 @@ func (t *table) groups(columns []column) []*group {
 			}
 			key.WriteByte(';')
 		}
-		g.nanos = t.names(signal.NanosColumn) && slices.ContainsFunc(s.Columns, func(c catalog.SegmentColumn) bool {
+		_, restricted := t.blocks[s.ID]
+		g.sampled, g.overlapped = t.sampled(&s), t.isOverlapped(&s)
+		g.nanos = (g.overlapped || t.names(signal.NanosColumn)) && slices.ContainsFunc(s.Columns, func(c catalog.SegmentColumn) bool {
 			return c.ID == 0 && c.Physical == signal.NanosColumn
 		})
-		_, restricted := t.blocks[s.ID]
-		g.sampled = t.sampled(&s)
-		fmt.Fprint(&key, g.nanos, g.inside, restricted, g.sampled)
+		g.versions = g.overlapped && slices.ContainsFunc(s.Columns, func(c catalog.SegmentColumn) bool {
+			return c.Physical == signal.VersionColumn
+		})
+		fmt.Fprint(&key, g.nanos, g.inside, restricted, g.sampled, g.overlapped, g.versions)
 		if byKey[key.String()] == nil {
 			byKey[key.String()] = g
 			out = append(out, g)
@@ -137,20 +160,24 @@ func variantsOf(s *catalog.Segment, c column, metric bool) []variant {
 	return out
 }
 
-func (t *table) selectFiles(columns []column, g *group, paths map[catalog.SegmentID]string) string {
+// selectFiles reads a group: with key its rows in the table's overlaps and what tells duplicates apart, else all others.
+func (t *table) selectFiles(columns []column, g *group, paths map[catalog.SegmentID]string, key *keyNames) string {
 	items := []string{ident(signal.TimeColumn)}
 	for i, c := range columns {
 		items = append(items, t.item(c, g.variants[i]))
 	}
+	nanos := "CAST(0 AS SMALLINT)"
+	if g.nanos {
+		nanos = ident(signal.NanosColumn)
+	}
 	if t.names(signal.NanosColumn) {
-		nanos := "CAST(0 AS SMALLINT)"
-		if g.nanos {
-			nanos = ident(signal.NanosColumn)
-		}
 		items = append(items, nanos+" AS "+ident(signal.NanosColumn))
 	}
 	if t.names(signal.BlockColumn) {
 		items = append(items, ident(signal.BlockColumn))
+	}
+	if key != nil {
+		items = append(items, key.items(ident(signal.LabelsColumn), nanos, versionOfFile(g.versions), "0")...)
 	}
 	files := make([]string, len(g.segments))
 	for i, s := range g.segments {
@@ -162,10 +189,14 @@ func (t *table) selectFiles(columns []column, g *group, paths map[catalog.Segmen
 		where = append(where, blocks)
 	}
 	where = append(where, anyPresent(g.sampled)...)
+	if g.overlapped {
+		where = append(where, t.overlapCondition(key == nil, ident(signal.TimeColumn)))
+	}
 	return selectSQL(items, from, where)
 }
 
-func (t *table) selectFresh(columns []column, f *freshTable) string {
+// selectFresh reads the fresh rows: with key those in the table's overlaps and what tells duplicates apart, else all others.
+func (t *table) selectFresh(columns []column, f *freshTable, key *keyNames) string {
 	items := []string{"t AS " + ident(signal.TimeColumn)}
 	for _, c := range columns {
 		name := c.Name
@@ -174,21 +205,20 @@ func (t *table) selectFresh(columns []column, f *freshTable) string {
 		}
 		items = append(items, t.item(c, f.variants(name)))
 	}
+	nanos := "CAST(0 AS SMALLINT)"
+	if f.nanos != "" {
+		nanos = "coalesce(" + f.nanos + ", " + nanos + ")"
+	}
 	if t.names(signal.NanosColumn) {
-		nanos := "CAST(0 AS SMALLINT)"
-		if f.nanos != "" {
-			nanos = "coalesce(" + f.nanos + ", " + nanos + ")"
-		}
 		items = append(items, nanos+" AS "+ident(signal.NanosColumn))
 	}
 	if t.names(signal.BlockColumn) {
 		items = append(items, "CAST(NULL AS BIGINT) AS "+ident(signal.BlockColumn))
 	}
-	metric := "NULL"
-	if v := f.variants(signal.MetricColumn); len(v) > 0 {
-		metric = ident(v[0].name)
+	if key != nil {
+		items = append(items, key.items(f.text(signal.LabelsColumn), nanos, versionOfFresh(), "rowid")...)
 	}
-	where := t.conditions("t", metric, false)
+	where := t.conditions("t", f.text(signal.MetricColumn), false)
 	if t.stream.isMetric() {
 		var sampled []string
 		for _, name := range sampleColumns() {
@@ -200,6 +230,9 @@ func (t *table) selectFresh(columns []column, f *freshTable) string {
 			sampled = noSample()
 		}
 		where = append(where, anyPresent(sampled)...)
+	}
+	if len(t.overlaps) > 0 {
+		where = append(where, t.overlapCondition(key == nil, "t"))
 	}
 	return selectSQL(items, ident(f.name), where)
 }

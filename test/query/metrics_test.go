@@ -16,8 +16,8 @@ func TestRowsWithoutASampleAreNoRows(t *testing.T) {
 	write := func(samples ...signal.Sample) {
 		b := signal.NewBuilder()
 		m := signal.NewMetricBuilder(b)
-		for _, x := range samples {
-			x.Name, x.Nanos, x.Labels = []byte("m"), now.UnixNano(), &signal.LabelSet{}
+		for i, x := range samples {
+			x.Name, x.Nanos, x.Labels = []byte("m"), now.UnixNano()+int64(i), &signal.LabelSet{}
 			m.Append(&x)
 		}
 		s.WriteRecord(of, b.Finish())

@@ -52,6 +52,7 @@ type store struct {
 
 	querier *querier.Querier
 	writer  catalog.Writer
+	peers   []*store // other writers, whose buffers are read too
 
 	mu       sync.Mutex
 	seq      map[catalog.DatasetID]uint64
@@ -109,6 +110,21 @@ func newStore(t *testing.T, o storeOptions) *store {
 	return s
 }
 
+// peer returns another writer of the same catalog and objects.
+func (s *store) peer(node string) *store {
+	s.t.Helper()
+	p := &store{
+		t: s.t, dir: s.dir, clock: s.clock, catalog: s.catalog, groupRows: s.groupRows, seq: map[catalog.DatasetID]uint64{},
+		buffered: map[catalog.DatasetID][]fresh.Chunk{}, streams: map[catalog.DatasetID]catalog.Stream{},
+		indexes: map[catalog.SegmentID][]byte{},
+	}
+	var err error
+	p.writer, err = s.catalog.StartWriter(s.t.Context(), node, "")
+	require.NoError(s.t, err)
+	s.peers = append(s.peers, p)
+	return p
+}
+
 // Pin implements querier.Files: files are read in place.
 func (s *store) Pin(_ context.Context, segments []catalog.Segment) (paths []string, release func(), err error) {
 	for _, x := range segments {
@@ -139,7 +155,7 @@ func (s *store) OpenIndex(ctx context.Context, x catalog.Segment) (*searchindex.
 }
 
 // Snapshot implements querier.Buffers.
-func (s *store) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, error) {
+func (s *store) Snapshot(ctx context.Context, q fresh.Request) (fresh.Result, error) {
 	s.mu.Lock()
 	out := fresh.Result{Warnings: slices.Clone(s.lost)}
 	for dataset, chunks := range s.buffered {
@@ -155,6 +171,13 @@ func (s *store) Snapshot(_ context.Context, q fresh.Request) (fresh.Result, erro
 	}
 	onRead := s.onRead
 	s.mu.Unlock()
+	for _, p := range s.peers {
+		theirs, err := p.Snapshot(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		out.Join(theirs)
+	}
 	if onRead != nil {
 		onRead()
 	}
@@ -299,6 +322,9 @@ func (s *store) files(c *catalog.DatasetCommit, records []arrow.RecordBatch) {
 // layout reserves the columns of the records.
 func (s *store) layout(of catalog.Stream, records []arrow.RecordBatch) (columnar.Columns, columnar.Order) {
 	s.t.Helper()
+	if of.Signal == signal.Metrics {
+		return columnar.MetricColumn, columnar.BySeries
+	}
 	var names []string
 	for _, r := range records {
 		for j := signal.FirstField(r.Schema()); j < int(r.NumCols()); j++ {
@@ -306,11 +332,6 @@ func (s *store) layout(of catalog.Stream, records []arrow.RecordBatch) (columnar
 				names = append(names, r.ColumnName(j))
 			}
 		}
-	}
-	if of.Signal == signal.Metrics {
-		return func(name string) (catalog.Column, bool) {
-			return catalog.Column{ID: catalog.ColumnID(slices.Index(names, name) + 1), Name: name, Physical: name}, true
-		}, columnar.BySeries
 	}
 	columns, err := s.catalog.ReserveColumns(s.t.Context(), of.ID, names)
 	require.NoError(s.t, err)
