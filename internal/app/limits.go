@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync"
 
 	"github.com/millstream/millstream/internal/auth"
 	"github.com/millstream/millstream/internal/clock"
@@ -20,13 +21,23 @@ func (n *node) addOverrides(g *lifecycle.Group) {
 	if o.File == "" {
 		return
 	}
-	n.overrides = overrides.New(overrides.Options{Path: o.File, Period: o.Period}, overrides.Deps{
-		Target: n.limits, Logger: n.component("overrides"), Registerer: n.metrics,
-	})
+	var recorder *overrides.Recorder
 	g.Add(lifecycle.Stage{
-		Name:  "overrides",
-		Start: func(context.Context) error { return n.overrides.Load() },
-		Run:   n.overrides.Run,
+		Name: "overrides",
+		Start: func(ctx context.Context) error {
+			recorder = overrides.NewRecorder(auth.NewAudit(n.catalog, n.component("audit")), n.component("overrides"))
+			recorder.Start(ctx)
+			n.overrides = overrides.New(overrides.Options{Path: o.File, Period: o.Period}, overrides.Deps{
+				Target: n.limits, Logger: n.component("overrides"), Registerer: n.metrics, Applied: recorder.Applied,
+			})
+			return n.overrides.Load()
+		},
+		Run: func(ctx context.Context) error {
+			var wait sync.WaitGroup
+			wait.Go(func() { recorder.Run(ctx) })
+			defer wait.Wait()
+			return n.overrides.Run(ctx)
+		},
 	})
 }
 

@@ -112,6 +112,7 @@ var peers = map[string][]string{
 	"internal/cluster":   {"internal/pgtables"},
 	"internal/quota":     {"internal/pgtables"},
 	"internal/columnar":  {"internal/catalog", "internal/searchindex"},
+	"internal/overrides": {"internal/catalog"},
 	"internal/fresh":     {"internal/catalog"},
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so

@@ -26,6 +26,11 @@ type Access interface {
 
 	// RecordChange appends to the audit log, of which the newest MaxChanges records are kept. ID and At are given by the catalog.
 	RecordChange(ctx context.Context, c Change) error
+	// RecordChangeOnce is RecordChange unless a record of the same action, object and detail with an id above after is there already: of
+	// several processes that tell of one change, one is heard. It returns the id of that record or of its own.
+	RecordChangeOnce(ctx context.Context, c Change, after int64) (id int64, err error)
+	// LastChange returns the newest record about an object, the zero Change when there is none.
+	LastChange(ctx context.Context, object string) (Change, error)
 	// Changes returns records of the audit log with ids below before (0 = all), the newest first, at most limit.
 	Changes(ctx context.Context, before int64, limit int) ([]Change, error)
 }

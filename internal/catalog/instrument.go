@@ -198,6 +198,14 @@ func (m *instrumented) RecordChange(ctx context.Context, c Change) error {
 	return observe(m, "record_change", func() error { return m.next.RecordChange(ctx, c) })
 }
 
+func (m *instrumented) RecordChangeOnce(ctx context.Context, c Change, after int64) (int64, error) {
+	return observeValue(m, "record_change_once", func() (int64, error) { return m.next.RecordChangeOnce(ctx, c, after) })
+}
+
+func (m *instrumented) LastChange(ctx context.Context, object string) (Change, error) {
+	return observeValue(m, "last_change", func() (Change, error) { return m.next.LastChange(ctx, object) })
+}
+
 func (m *instrumented) Changes(ctx context.Context, before int64, limit int) ([]Change, error) {
 	return observeValue(m, "changes", func() ([]Change, error) { return m.next.Changes(ctx, before, limit) })
 }

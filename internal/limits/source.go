@@ -43,6 +43,18 @@ func (o *Override) Set(name string, v any) error {
 // Names returns the names of the limits that it sets, sorted.
 func (o Override) Names() []string { return slices.Sorted(maps.Keys(o.values)) }
 
+// Show returns the value that it sets for the limit of that name as Definition.Show writes it; false when it sets none.
+func (o Override) Show(name string) (string, bool) {
+	v, ok := o.values[name]
+	d, known := Find(name)
+	if !ok || !known {
+		return "", false
+	}
+	var l Limits
+	d.set(&l, v)
+	return d.Show(l), true
+}
+
 // Equal reports whether both set the same values.
 func (o Override) Equal(other Override) bool { return maps.Equal(o.values, other.values) }
 

@@ -14,6 +14,9 @@
 //   - A file that is missing, empty or no YAML changes nothing: the last good one stays in force, for every org.
 //   - An entry with a fault concerns its org alone: that org keeps its last good entry, and has none when there was none. All faults are
 //     told at once, each with its line: in the log, in metrics, in Status.
+//   - A file that never rests is not waited for longer than half a second: then a content is used that is known to
+//     be whole (change.whole).
+//   - What is put in force is told to the audit log, once for all processes that follow the same file (Recorder).
 //
-// The package imports limits, tenant, clock, a YAML parser and a library for file events.
+// The package imports limits, tenant, clock, the audit log's records (catalog), a YAML parser and a library for file events.
 package overrides

@@ -2,12 +2,7 @@ package overrides
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -17,16 +12,6 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/tenant"
-)
-
-// maxFileBytes bounds the file: a hundred thousand orgs with ten limits each.
-const maxFileBytes = 64 << 20
-
-// How long the content of a file must stay the same before it is used. The second is for a file whose last line has no end, as one
-// that is cut in the middle of a number.
-const (
-	settleTime         = 100 * time.Millisecond
-	settleTimeUnending = 500 * time.Millisecond
 )
 
 // Options are the settings of a File.
@@ -48,6 +33,8 @@ type Deps struct {
 	Clock      clock.Clock           // nil: the system's
 	Logger     *slog.Logger          // nil: discard
 	Registerer prometheus.Registerer // nil: no metrics
+	// Applied is told of what was put in force, one thing after the other; nil: nobody is. It must not wait.
+	Applied func(Applied)
 }
 
 // File is an overrides file that is followed. Its methods are safe for concurrent use.
@@ -94,10 +81,11 @@ func New(opts Options, deps Deps) *File {
 // Load reads the file for the first time. It fails with fault.Invalid when the file as a whole cannot be used; entries with faults are
 // left out and told.
 func (f *File) Load() error {
-	now, err := f.read()
+	now, err := read(f.opts.Path)
 	if err != nil {
 		return fault.Wrap(fault.Invalid, err, "overrides.file cannot be read: %v", err)
 	}
+	now.close()
 	f.judge(now.text)
 	for _, bad := range f.Status().Faults {
 		if bad.Org == "" {
@@ -112,83 +100,6 @@ func (f *File) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.mu.status
-}
-
-// Run follows the file until ctx ends.
-func (f *File) Run(ctx context.Context) error {
-	w := newWatch(f.opts.Path, f.deps.Logger)
-	defer w.close()
-	poll := f.deps.Clock.After(f.opts.Period)
-	var (
-		candidate *reading         // at the last change
-		settled   <-chan time.Time // when it is read again
-	)
-	for {
-		again := false
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-w.events():
-			again = settled == nil
-		case <-poll:
-			poll = f.deps.Clock.After(f.opts.Period)
-			w.renew()
-			again = settled == nil
-		case <-settled:
-			settled, again = nil, true
-		}
-		if !again {
-			continue // a change of what is being waited for is seen then
-		}
-		now, err := f.read()
-		switch {
-		case err != nil:
-			f.unreadable(err)
-			candidate = nil
-		case f.isJudged(now.text):
-			candidate = nil
-		case now.isSame(candidate):
-			f.judge(now.text)
-			candidate = nil
-		default:
-			candidate = now
-			settled = f.deps.Clock.After(settleTimeOf(now.text))
-		}
-	}
-}
-
-func settleTimeOf(text []byte) time.Duration {
-	if len(text) == 0 || text[len(text)-1] != '\n' {
-		return settleTimeUnending
-	}
-	return settleTime
-}
-
-// reading is the file as it was at one moment.
-type reading struct {
-	text []byte
-	info os.FileInfo
-}
-
-// isSame reports whether nothing was written between two readings. Equal texts do not tell that: two edits may be cut off at one place.
-func (r *reading) isSame(before *reading) bool {
-	return before != nil && os.SameFile(r.info, before.info) && r.info.ModTime().Equal(before.info.ModTime()) &&
-		bytes.Equal(r.text, before.text)
-}
-
-// read returns the file's content and what it is of.
-func (f *File) read() (*reading, error) {
-	file, err := os.Open(f.opts.Path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	info, statErr := file.Stat()
-	err = errors.Join(err, statErr, file.Close())
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("%s has more than %d MiB", f.opts.Path, maxFileBytes>>20)
-	}
-	return &reading{text, info}, err
 }
 
 func (f *File) isJudged(text []byte) bool {
@@ -235,6 +146,7 @@ func (f *File) judge(text []byte) {
 			doc.Good[org] = good
 		}
 	}
+	applied := compare(f.mu.inForce, doc.Good, f.mu.status.Loaded.IsZero())
 	f.deps.Target.Replace(doc.Good)
 	f.mu.inForce, f.mu.status.Loaded = doc.Good, f.mu.status.Judged
 	result := resultOK
@@ -243,4 +155,7 @@ func (f *File) judge(text []byte) {
 	}
 	f.metrics.judged(result, f.mu.status, f.mu.inForce)
 	f.deps.Logger.Info("overrides are in force", "path", f.opts.Path, "orgs", len(doc.Good), "faults", len(doc.Faults))
+	if f.deps.Applied != nil && (applied.First || len(applied.Orgs) > 0) {
+		f.deps.Applied(applied)
+	}
 }

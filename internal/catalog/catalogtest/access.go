@@ -18,6 +18,7 @@ func accessCases() []testCase {
 		{"a secret is replaced by compare and set", replaceSecret},
 		{"the version rises with what it is of", accessVersion},
 		{"the audit log", changes},
+		{"a change that several tell of", changesOnce},
 	}
 }
 
@@ -136,4 +137,34 @@ func changes(f *fixture) {
 	page, err := f.Changes(f.ctx, all[1].ID, 2)
 	require.NoError(f.t, err)
 	require.Equal(f.t, all[2:4], page)
+}
+
+// changesOnce has several processes tell of the same changes in the same order: each change is recorded once, a repeated one again.
+func changesOnce(f *fixture) {
+	none, err := f.LastChange(f.ctx, "o")
+	require.NoError(f.t, err)
+	require.Zero(f.t, none)
+	require.NoError(f.t, f.RecordChange(f.ctx, catalog.Change{Action: "x", Object: "other"}))
+	details := []string{"a to b", "b to a", "a to b", "NUL \x00"}
+	together(6, func(i int) {
+		after := int64(0)
+		for _, detail := range details {
+			id, err := f.RecordChangeOnce(f.ctx, catalog.Change{Actor: strconv.Itoa(i), Action: "x", Object: "o", Detail: detail}, after)
+			if err != nil || id <= after {
+				f.t.Errorf("record %d after %d: %v", id, after, err)
+				return
+			}
+			after = id
+		}
+	})
+	all, err := f.Changes(f.ctx, 0, 100)
+	require.NoError(f.t, err)
+	var got []string
+	for _, c := range all[:len(all)-1] {
+		got = append(got, c.Detail)
+	}
+	require.Equal(f.t, []string{"NUL \uFFFD", "a to b", "b to a", "a to b"}, got, "the newest first")
+	last, err := f.LastChange(f.ctx, "o")
+	require.NoError(f.t, err)
+	require.Equal(f.t, all[0], last)
 }

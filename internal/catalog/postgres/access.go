@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -138,13 +139,45 @@ func (c *Catalog) TouchTokens(ctx context.Context, used map[string]time.Time) er
 func (c *Catalog) RecordChange(ctx context.Context, r catalog.Change) error {
 	rules.CleanChange(&r)
 	return c.write(ctx, "record change", func(ctx context.Context, db conn) error {
-		var id int64
-		if err := db.QueryRow(ctx, sqlChangeInsert, r.Actor, r.Action, r.Org, r.Object, r.Detail).Scan(&id); err != nil {
-			return err
-		}
-		_, err := exec(ctx, db, sqlChangesTrim, id-catalog.MaxChanges)
+		_, err := recordChange(ctx, db, r)
 		return err
 	})
+}
+
+func recordChange(ctx context.Context, db conn, r catalog.Change) (id int64, err error) {
+	if err := db.QueryRow(ctx, sqlChangeInsert, r.Actor, r.Action, r.Org, r.Object, r.Detail).Scan(&id); err != nil {
+		return 0, err
+	}
+	_, err = exec(ctx, db, sqlChangesTrim, id-catalog.MaxChanges)
+	return id, err
+}
+
+// RecordChangeOnce implements catalog.Access. Nobody else records between the look and the insertion.
+func (c *Catalog) RecordChangeOnce(ctx context.Context, r catalog.Change, after int64) (id int64, err error) {
+	rules.CleanChange(&r)
+	err = c.write(ctx, "record change once", func(ctx context.Context, db conn) error {
+		if _, err := exec(ctx, db, sqlChangesLock); err != nil {
+			return err
+		}
+		err := db.QueryRow(ctx, sqlChangeFind, r.Action, r.Object, r.Detail, after).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			id, err = recordChange(ctx, db, r)
+		}
+		return err
+	})
+	return id, err
+}
+
+// LastChange implements catalog.Access.
+func (c *Catalog) LastChange(ctx context.Context, object string) (last catalog.Change, err error) {
+	err = c.read(ctx, "last change", func(ctx context.Context, db conn) error {
+		found, err := query(ctx, db, scanChange, sqlChangeLast, object)
+		if err == nil && len(found) > 0 {
+			last = found[0]
+		}
+		return err
+	})
+	return last, err
 }
 
 // Changes implements catalog.Access.

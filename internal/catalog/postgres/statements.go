@@ -114,6 +114,12 @@ var (
 	sqlChangeInsert string
 	//go:embed sql/changes_trim.sql
 	sqlChangesTrim string
+	//go:embed sql/change_find.sql
+	sqlChangeFind string
+	//go:embed sql/change_last.sql
+	sqlChangeLast string
+	//go:embed sql/changes_lock.sql
+	sqlChangesLock string
 	//go:embed sql/changes.sql
 	sqlChanges string
 )

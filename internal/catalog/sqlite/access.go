@@ -126,14 +126,43 @@ func (c *Catalog) TouchTokens(ctx context.Context, used map[string]time.Time) er
 func (c *Catalog) RecordChange(ctx context.Context, r catalog.Change) error {
 	rules.CleanChange(&r)
 	return c.write(ctx, "record change", func(tx *sql.Tx) error {
-		var id int64
-		err := tx.QueryRowContext(ctx, sqlChangeInsert, r.Actor, r.Action, r.Org, r.Object, r.Detail, c.now()).Scan(&id)
-		if err != nil {
-			return err
-		}
-		_, err = exec(ctx, tx, sqlChangesTrim, id-catalog.MaxChanges)
+		_, err := c.recordChange(ctx, tx, r)
 		return err
 	})
+}
+
+func (c *Catalog) recordChange(ctx context.Context, tx *sql.Tx, r catalog.Change) (id int64, err error) {
+	err = tx.QueryRowContext(ctx, sqlChangeInsert, r.Actor, r.Action, r.Org, r.Object, r.Detail, c.now()).Scan(&id)
+	if err != nil {
+		return 0, err
+	}
+	_, err = exec(ctx, tx, sqlChangesTrim, id-catalog.MaxChanges)
+	return id, err
+}
+
+// RecordChangeOnce implements catalog.Access.
+func (c *Catalog) RecordChangeOnce(ctx context.Context, r catalog.Change, after int64) (id int64, err error) {
+	rules.CleanChange(&r)
+	err = c.write(ctx, "record change once", func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, sqlChangeFind, r.Action, r.Object, r.Detail, after).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			id, err = c.recordChange(ctx, tx, r)
+		}
+		return err
+	})
+	return id, err
+}
+
+// LastChange implements catalog.Access.
+func (c *Catalog) LastChange(ctx context.Context, object string) (last catalog.Change, err error) {
+	err = c.read(ctx, "last change", func(tx *sql.Tx) error {
+		found, err := query(ctx, tx, scanChange, sqlChangeLast, object)
+		if err == nil && len(found) > 0 {
+			last = found[0]
+		}
+		return err
+	})
+	return last, err
 }
 
 // Changes implements catalog.Access.
