@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 
+	"github.com/millstream/millstream/internal/columnar/parquetfile"
 	"github.com/millstream/millstream/internal/fault"
 )
 
@@ -38,11 +39,27 @@ type layout interface {
 func formatOf(f *file.Reader) (int, error) {
 	v := f.MetaData().KeyValueMetadata().FindValue(metaFormat)
 	if v == nil {
+		return parseFormat("", false)
+	}
+	return parseFormat(*v, true)
+}
+
+// checkFormat refuses files of a format that this program does not read.
+func checkFormat(f *parquetfile.File) error {
+	format, err := parseFormat(f.Meta(metaFormat))
+	if err == nil {
+		_, err = openFormat(format)
+	}
+	return err
+}
+
+func parseFormat(text string, ok bool) (int, error) {
+	if !ok {
 		return 0, fault.New(fault.Corrupt, "data file without a format number")
 	}
-	n, err := strconv.Atoi(*v)
+	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, fault.Wrap(fault.Corrupt, err, "data file of the format %q", *v)
+		return 0, fault.Wrap(fault.Corrupt, err, "data file of the format %q", text)
 	}
 	return n, nil
 }

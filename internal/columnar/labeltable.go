@@ -162,12 +162,12 @@ func holdsOTLP(fields []*field, rows int64) bool {
 }
 
 // Labels returns the file's label table, nil when it has none.
-func (r *SeriesReader) Labels() (*LabelTable, error) {
-	text := r.parquet.MetaData().KeyValueMetadata().FindValue(metaLabels)
-	if text == nil {
+func (s *SeriesFile) Labels() (*LabelTable, error) {
+	text, ok := s.file.Meta(metaLabels)
+	if !ok {
 		return nil, nil //nolint:nilnil // a file need not have one
 	}
-	packed, err := base64.StdEncoding.DecodeString(*text)
+	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, fault.Wrap(fault.Corrupt, err, "label table")
 	}

@@ -2,15 +2,12 @@ package columnar
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"unsafe"
+	"slices"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-
+	"github.com/millstream/millstream/internal/columnar/parquetfile"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
 )
@@ -21,321 +18,229 @@ type SeriesRun struct {
 	Start, End     int    // rows of the row group, End exclusive
 }
 
-// SeriesReader reads a metrics file, which is sorted by series and then time, without making records: first the runs of a row group,
-// then the columns that its caller needs of it. It is used by one goroutine.
-type SeriesReader struct {
-	f       *os.File
-	parquet *file.Reader
-	columns map[string]int // by physical name
-	metrics []textRun      // of the last row group, as are the others
-	labels  []textRun
-	texts   []parquet.ByteArray
-	levels  []int16
+// SeriesFile is what the footer of a metrics file says. It is immutable and safe for concurrent use; it does not hold the file open.
+type SeriesFile struct {
+	file *parquetfile.File
 }
 
-// OpenSeriesReader opens the metrics file at path.
-func OpenSeriesReader(path string) (*SeriesReader, error) {
+// ReadSeriesFile reads the footer of the metrics file at path.
+func ReadSeriesFile(path string) (*SeriesFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "open a data file")
 	}
-	r := &SeriesReader{f: f, columns: make(map[string]int)}
-	if err := r.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), f.Close())
+	s, err := seriesFileOf(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	return r, nil
+	return s, nil
 }
 
-func (r *SeriesReader) open() (err error) {
-	defer caught(&err)
-	r.parquet, err = file.NewParquetReader(r.f)
+func seriesFileOf(f *os.File) (*SeriesFile, error) {
+	stat, err := f.Stat()
 	if err != nil {
-		return fault.Wrap(fault.Corrupt, err, "footer of a data file")
+		return nil, fault.Wrap(fault.Unavailable, err, "size of a data file")
 	}
-	format, err := formatOf(r.parquet)
-	if err != nil {
-		return err
+	s := &SeriesFile{}
+	if s.file, err = parquetfile.ReadFooter(f, stat.Size()); err != nil {
+		return nil, err
 	}
-	if _, err := openFormat(format); err != nil {
-		return err
+	if err := checkFormat(s.file); err != nil {
+		return nil, err
 	}
-	s := r.parquet.MetaData().Schema
-	for i := range s.NumColumns() {
-		r.columns[s.Column(i).Name()] = i
-	}
-	for _, name := range []string{signal.TimeColumn, signal.MetricColumn, signal.LabelsColumn} {
-		if _, ok := r.columns[name]; !ok {
-			return fault.New(fault.Corrupt, "metrics file without the column %s", name)
+	for name, kind := range map[string]parquetfile.Kind{
+		signal.TimeColumn: parquetfile.Timestamp, signal.MetricColumn: parquetfile.Text, signal.LabelsColumn: parquetfile.JSON,
+	} {
+		if !s.holds(name, kind) {
+			return nil, fault.New(fault.Corrupt, "metrics file without the column %s", name)
 		}
 	}
-	return nil
+	return s, nil
 }
 
-// Close closes the file.
-func (r *SeriesReader) Close() error {
-	return errors.Join(r.parquet.Close(), ignoreClosed(r.f.Close()))
+// holds reports whether there is a column of one of the kinds.
+func (s *SeriesFile) holds(column string, kinds ...parquetfile.Kind) bool {
+	i := s.file.Column(column)
+	return i >= 0 && slices.Contains(kinds, s.file.Columns()[i].Kind)
 }
+
+// Size returns about how many bytes of memory the SeriesFile takes.
+func (s *SeriesFile) Size() int64 { return s.file.Size() }
 
 // Groups returns the number of row groups.
-func (r *SeriesReader) Groups() int { return r.parquet.NumRowGroups() }
+func (s *SeriesFile) Groups() int { return s.file.Groups() }
 
 // Rows returns the number of rows of a row group.
-func (r *SeriesReader) Rows(group int) int {
-	return int(r.parquet.MetaData().RowGroup(group).NumRows())
-}
+func (s *SeriesFile) Rows(group int) int { return s.file.Rows(group) }
 
 // Has reports whether the file has a column of a physical name.
-func (r *SeriesReader) Has(column string) bool {
-	_, ok := r.columns[column]
-	return ok
-}
+func (s *SeriesFile) Has(column string) bool { return s.file.Column(column) >= 0 }
 
 // Metrics returns bounds of the metric names in a row group, both inclusive. It is not ok when they are not known.
-func (r *SeriesReader) Metrics(group int) (least, greatest string, ok bool) {
-	low, high, ok := r.bounds(group, signal.MetricColumn)
+func (s *SeriesFile) Metrics(group int) (least, greatest string, ok bool) {
+	low, high, ok := s.file.TextBounds(group, s.file.Column(signal.MetricColumn))
 	return string(low), string(high), ok
 }
 
 // Times returns bounds of the event times in a row group in microseconds, both inclusive. It is not ok when they are not known.
-func (r *SeriesReader) Times(group int) (least, greatest int64, ok bool) {
-	low, high, ok := r.bounds(group, signal.TimeColumn)
-	if !ok || len(low) != 8 || len(high) != 8 {
-		return 0, 0, false
-	}
-	return wordOf(low), wordOf(high), true
+func (s *SeriesFile) Times(group int) (least, greatest int64, ok bool) {
+	return s.file.IntBounds(group, s.file.Column(signal.TimeColumn))
 }
 
-func (r *SeriesReader) bounds(group int, column string) (low, high []byte, ok bool) {
-	chunk, err := r.parquet.MetaData().RowGroup(group).ColumnChunk(r.columns[column])
+// Empty reports whether a column has no value in a row group, as far as the footer tells.
+func (s *SeriesFile) Empty(group int, column string) bool {
+	i := s.file.Column(column)
+	if i < 0 {
+		return true
+	}
+	nulls, ok := s.file.Nulls(group, i)
+	return ok && nulls == int64(s.Rows(group))
+}
+
+// SeriesReader reads a metrics file, which is sorted by series and then time, without making records: first the runs of a row group,
+// then the columns that its caller needs of it. It is used by one goroutine.
+type SeriesReader struct {
+	*SeriesFile
+	in      *os.File
+	decoder *parquetfile.Decoder
+	values  parquetfile.Values // of the last column, as the others
+	labels  parquetfile.Values
+	metrics []parquetfile.Run
+	sets    []parquetfile.Run
+}
+
+// OpenSeriesReader opens the metrics file at path.
+func OpenSeriesReader(path string) (*SeriesReader, error) {
+	r, err := NewSeriesReader()
 	if err != nil {
-		return nil, nil, false
+		return nil, err
 	}
-	if set, err := chunk.StatsSet(); err != nil || !set {
-		return nil, nil, false
+	return r, r.Open(path, nil)
+}
+
+// NewSeriesReader returns a reader that has no file yet.
+func NewSeriesReader() (*SeriesReader, error) {
+	d, err := parquetfile.NewDecoder()
+	if err != nil {
+		return nil, err
 	}
-	s, err := chunk.Statistics()
-	if err != nil || !s.HasMinMax() {
-		return nil, nil, false
+	return &SeriesReader{decoder: d}, nil
+}
+
+// Open opens the metrics file at path, whose footer is read unless it is given. The reader must have no file: it is new, or closed.
+func (r *SeriesReader) Open(path string, known *SeriesFile) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "open a data file")
 	}
-	return s.EncodeMin(), s.EncodeMax(), true
+	if known == nil {
+		if known, err = seriesFileOf(f); err != nil {
+			return errors.Join(fmt.Errorf("open %s: %w", path, err), f.Close())
+		}
+	}
+	r.in, r.SeriesFile = f, known
+	return nil
+}
+
+// Close closes the file. The reader can open another.
+func (r *SeriesReader) Close() error {
+	f := r.in
+	r.in, r.SeriesFile = nil, nil
+	return f.Close()
 }
 
 // Runs appends the runs of a row group to dst, in their order. Their texts are copies.
-func (r *SeriesReader) Runs(ctx context.Context, dst []SeriesRun, group int) (_ []SeriesRun, err error) {
-	defer caught(&err)
-	if err := ctx.Err(); err != nil {
+func (r *SeriesReader) Runs(ctx context.Context, dst []SeriesRun, group int) ([]SeriesRun, error) {
+	if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
 		return dst, err
 	}
-	if r.metrics, err = r.textRuns(r.metrics[:0], group, signal.MetricColumn); err != nil {
+	if err := r.read(ctx, group, signal.LabelsColumn, &r.labels, parquetfile.JSON); err != nil {
 		return dst, err
 	}
-	if r.labels, err = r.textRuns(r.labels[:0], group, signal.LabelsColumn); err != nil {
-		return dst, err
+	if r.values.Present != nil || r.labels.Present != nil {
+		return dst, fault.New(fault.Corrupt, "a row without a series")
 	}
-	row, m := 0, 0
-	for _, l := range r.labels {
-		for row < l.end {
-			end := min(l.end, r.metrics[m].end)
-			dst = append(dst, SeriesRun{Metric: r.metrics[m].text, Labels: l.text, Start: row, End: end})
-			if row = end; row == r.metrics[m].end {
+	r.metrics, r.sets = r.values.Runs(r.metrics[:0]), r.labels.Runs(r.sets[:0])
+	row, m, metric := 0, 0, string(r.metrics[0].Text)
+	for _, l := range r.sets {
+		set := string(l.Text)
+		for row < l.End {
+			end := min(l.End, r.metrics[m].End)
+			dst = append(dst, SeriesRun{Metric: metric, Labels: set, Start: row, End: end})
+			if row = end; row == r.metrics[m].End && row < r.values.Rows {
 				m++
+				metric = string(r.metrics[m].Text)
 			}
 		}
 	}
 	return dst, nil
 }
 
-// eachText calls visit with every row of a text column that has no nulls. same says that the text is that of the row before.
-func (r *SeriesReader) eachText(group int, column string, visit func(row int, text parquet.ByteArray, same bool)) error {
-	c, rows, err := r.chunk(group, column)
-	if err != nil {
+// read reads a column of a row group, which must be of one of the kinds.
+func (r *SeriesReader) read(ctx context.Context, group int, column string, v *parquetfile.Values, kinds ...parquetfile.Kind) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	texts, ok := c.(*file.ByteArrayColumnChunkReader)
-	if !ok {
-		return fault.New(fault.Corrupt, "column %s holds no texts", column)
+	if !r.holds(column, kinds...) {
+		return fault.New(fault.Corrupt, "metrics file without a column %s of the kinds %v", column, kinds)
 	}
-	var last parquet.ByteArray
-	for row := 0; row < rows; {
-		r.texts, r.levels = fit(r.texts, rows), fit(r.levels, rows)
-		total, n, err := texts.ReadBatch(int64(rows-row), r.texts, r.levels, nil)
-		if err != nil {
-			return fault.Wrap(fault.Corrupt, err, "column %s", column)
-		}
-		if n == 0 || int(total) != n {
-			return fault.New(fault.Corrupt, "column %s has no value in some row", column)
-		}
-		for _, text := range r.texts[:n] {
-			same := row > 0 && len(text) == len(last) && (unsafe.SliceData(text) == unsafe.SliceData(last) || string(text) == string(last))
-			visit(row, text, same)
-			last = text
-			row++
-		}
-	}
-	return nil
-}
-
-// chunk opens a column of a row group.
-func (r *SeriesReader) chunk(group int, column string) (file.ColumnChunkReader, int, error) {
-	i, ok := r.columns[column]
-	if !ok {
-		return nil, 0, fault.New(fault.Internal, "the file has no column %s", column)
-	}
-	c, err := r.parquet.RowGroup(group).Column(i)
-	if err != nil {
-		return nil, 0, fault.Wrap(fault.Corrupt, err, "column %s", column)
-	}
-	return c, r.Rows(group), nil
+	return r.decoder.Read(r.in, r.file, group, r.file.Column(column), v)
 }
 
 // Ints returns a column of integers or times without nulls. The slice is dst's memory if that suffices.
-func (r *SeriesReader) Ints(ctx context.Context, dst []int64, group int, column string) (_ []int64, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	values, present, err := readColumn64(r, dst, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
+func (r *SeriesReader) Ints(ctx context.Context, dst []int64, group int, column string) ([]int64, error) {
+	values, present, err := r.ints(ctx, dst, group, column)
 	if err == nil && present != nil {
 		return nil, fault.New(fault.Corrupt, "column %s has no value in some row", column)
 	}
 	return values, err
 }
 
-// NullableInts returns a column of integers or times and which rows have a value; present is nil when all have.
+// NullableInts returns a column of integers or times and which rows have a value, others are zero; present is nil when all have.
 func (r *SeriesReader) NullableInts(ctx context.Context, group int, column string) (values []int64, present []bool, err error) {
-	if err := ctx.Err(); err != nil {
+	return r.ints(ctx, nil, group, column)
+}
+
+func (r *SeriesReader) ints(ctx context.Context, dst []int64, group int, column string) (values []int64, present []bool, err error) {
+	v := &r.values
+	v.Ints = dst
+	if err := r.read(ctx, group, column, v, parquetfile.Int16, parquetfile.Int64, parquetfile.Timestamp); err != nil {
 		return nil, nil, err
 	}
-	return readColumn64(r, nil, group, column, (*file.Int64ColumnChunkReader).ReadBatch)
+	values, v.Ints = v.Ints, nil
+	return values, slices.Clone(v.Present), nil
 }
 
 // Floats returns a column of floats and which rows have a value; present is nil when all have. The bits are those that were written.
 // The slice is dst's memory if that suffices.
 func (r *SeriesReader) Floats(ctx context.Context, dst []float64, group int, column string) (values []float64, present []bool, err error) {
-	if err := ctx.Err(); err != nil {
+	v := &r.values
+	v.Floats = dst
+	if err := r.read(ctx, group, column, v, parquetfile.Float64); err != nil {
 		return nil, nil, err
 	}
-	return readColumn64(r, dst, group, column, (*file.Float64ColumnChunkReader).ReadBatch)
+	values, v.Floats = v.Floats, nil
+	return values, slices.Clone(v.Present), nil
 }
 
-// readColumn64 reads all rows of a column; a row without a value is zero.
-func readColumn64[T int64 | float64, R any](r *SeriesReader, dst []T, group int, column string,
-	read func(R, int64, []T, []int16, []int16) (int64, int, error),
-) (values []T, present []bool, err error) {
-	defer caught(&err)
-	c, rows, err := r.chunk(group, column)
-	if err != nil {
-		return nil, nil, err
-	}
-	typed, ok := c.(R)
-	if !ok {
-		return nil, nil, fault.New(fault.Corrupt, "column %s is of another type", column)
-	}
-	values, r.levels = fit(dst, rows), fit(r.levels, rows)
-	row, have := 0, 0
-	for row < rows {
-		total, n, err := read(typed, int64(rows-row), values[have:], r.levels[row:], nil)
-		if err != nil || total == 0 {
-			return nil, nil, fault.Wrap(fault.Corrupt, err, "column %s", column)
-		}
-		row, have = row+int(total), have+n
-	}
-	if have == rows {
-		return values, nil, nil
-	}
-	present = make([]bool, rows)
-	for i := rows - 1; i >= 0; i-- { // spread from behind, so that nothing is overwritten before it moves
-		if r.levels[i] > 0 {
-			have--
-			values[i], present[i] = values[have], true
-		} else {
-			values[i] = 0
-		}
-	}
-	return values, present, nil
-}
-
-// Bools returns a column of truth values; a row without one is false.
-func (r *SeriesReader) Bools(ctx context.Context, group int, column string) (_ []bool, err error) {
-	defer caught(&err)
-	if err := ctx.Err(); err != nil {
+// Bools returns a column of truth values; a row without one is false. The slice is valid until the next call.
+func (r *SeriesReader) Bools(ctx context.Context, group int, column string) ([]bool, error) {
+	if err := r.read(ctx, group, column, &r.values, parquetfile.Bool); err != nil {
 		return nil, err
 	}
-	c, rows, err := r.chunk(group, column)
-	if err != nil {
-		return nil, err
-	}
-	typed, ok := c.(*file.BooleanColumnChunkReader)
-	if !ok {
-		return nil, fault.New(fault.Corrupt, "column %s holds no truth values", column)
-	}
-	values, out := make([]bool, rows), make([]bool, rows)
-	r.levels = fit(r.levels, rows)
-	for row := 0; row < rows; {
-		total, n, err := typed.ReadBatch(int64(rows-row), values, r.levels, nil)
-		if err != nil || total == 0 {
-			return nil, fault.Wrap(fault.Corrupt, err, "column %s", column)
-		}
-		have := 0
-		for i := range int(total) {
-			if n == int(total) || r.levels[i] > 0 {
-				out[row+i] = values[have]
-				have++
-			}
-		}
-		row += int(total)
-	}
-	return out, nil
-}
-
-// Empty reports whether a column has no value in a row group, as far as the footer tells.
-func (r *SeriesReader) Empty(group int, column string) bool {
-	chunk, err := r.parquet.MetaData().RowGroup(group).ColumnChunk(r.columns[column])
-	if err != nil {
-		return false
-	}
-	s, err := chunk.Statistics()
-	return err == nil && s != nil && s.HasNullCount() && s.NullCount() == int64(r.Rows(group))
+	return r.values.Bools, nil
 }
 
 // Texts calls visit with the rows of a text column that have a value, in order. The bytes are valid during the call.
-func (r *SeriesReader) Texts(ctx context.Context, group int, column string, visit func(row int, text []byte)) (err error) {
-	defer caught(&err)
-	if err := ctx.Err(); err != nil {
+func (r *SeriesReader) Texts(ctx context.Context, group int, column string, visit func(row int, text []byte)) error {
+	v := &r.values
+	if err := r.read(ctx, group, column, v, parquetfile.Text, parquetfile.JSON); err != nil {
 		return err
 	}
-	c, rows, err := r.chunk(group, column)
-	if err != nil {
-		return err
-	}
-	texts, ok := c.(*file.ByteArrayColumnChunkReader)
-	if !ok {
-		return fault.New(fault.Corrupt, "column %s holds no texts", column)
-	}
-	r.texts, r.levels = fit(r.texts, rows), fit(r.levels, rows)
-	for row := 0; row < rows; {
-		total, n, err := texts.ReadBatch(int64(rows-row), r.texts, r.levels, nil)
-		if err != nil || total == 0 {
-			return fault.Wrap(fault.Corrupt, err, "column %s", column)
+	for row := range v.Rows {
+		if v.Has(row) {
+			visit(row, v.Texts.Row(row))
 		}
-		at := 0
-		for i := range int(total) {
-			if n == int(total) || r.levels[i] > 0 {
-				visit(row+i, r.texts[at])
-				at++
-			}
-		}
-		row += int(total)
 	}
 	return nil
 }
-
-// fit returns a slice of n elements, in the memory of s if that suffices.
-func fit[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
-// wordOf reads the plain form of a 64-bit value.
-func wordOf(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }

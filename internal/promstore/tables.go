@@ -2,7 +2,6 @@ package promstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -95,13 +94,12 @@ func (t *tables) load(ctx context.Context, q *querier, segments []catalog.Segmen
 	return out, nil
 }
 
-func readTable(path string) (table *columnar.LabelTable, err error) {
-	r, err := columnar.OpenSeriesReader(path)
+func readTable(path string) (*columnar.LabelTable, error) {
+	f, err := columnar.ReadSeriesFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.Labels()
+	return f.Labels()
 }
 
 // allTexts returns label names, or the values of one label, of everything in the querier's time: of whole files by their tables, so a
