@@ -115,7 +115,10 @@ func OpenSeriesReader(path string) (*SeriesReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Open(path, nil)
+	if err := r.Open(path, nil); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // NewSeriesReader returns a reader that has no file yet.

@@ -25,7 +25,8 @@ func TestCase_P03(t *testing.T) {
 	for i, v := range []string{`"NaN"`, `"Infinity"`, `"-Infinity"`, `1.5`} {
 		points += fmt.Sprintf(`,{"timeUnixNano":"%d","asDouble":%s,"attributes":[{"key":"i","value":{"stringValue":"%d"}}]}`, at.UnixNano(), v, i)
 	}
-	res := s.Post(t, "/v1/metrics", `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[`+points[1:]+`]}}]}]}]}`)
+	gauge := `{"name":"g","gauge":{"dataPoints":[` + points[1:] + `]}}`
+	res := s.Post(t, "/v1/metrics", `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[`+gauge+`]}]}]}`)
 	require.Equal(t, http.StatusOK, res.Status, "%s", res.Body)
 	require.JSONEq(t, `{}`, string(res.Body))
 
