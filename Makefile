@@ -87,6 +87,10 @@ bench: ## run the Go benchmarks; PKG and ARGS narrow
 bench-peers: build ## compare with other servers on the same rows (builds them first, minutes)
 	go run ./test/bench/peers $(ARGS)
 
+.PHONY: bench-growth
+bench-growth: build ## measure what ten times the rows, 1,000 streams and 1,000 orgs cost (25 GB of disk, some minutes)
+	go run ./test/bench/peers --growth $(ARGS)
+
 .PHONY: bench-cluster
 bench-cluster: setup build .tools/services .tools/versitygw ## measure what a router costs and what a second querier gives
 	go test -tags long -timeout 30m -count 1 -v -run 'TestCostOfARouter|TestTwoQueriers' $(ARGS) ./test/cluster

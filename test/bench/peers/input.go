@@ -106,6 +106,17 @@ func (in *input) scan() error {
 	return nil
 }
 
+// recut cuts the input into n requests.
+func (in *input) recut(n int) error {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	in.cuts, err = lineCuts(f, in.bytes, n)
+	return err
+}
+
 // lineCuts returns n+1 offsets, the first 0 and the last size, that cut lines into n parts of about one size. A part may be empty.
 func lineCuts(r io.ReaderAt, size int64, n int) ([]int64, error) {
 	cuts := make([]int64, 1, n+1)

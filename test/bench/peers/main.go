@@ -5,6 +5,7 @@
 //	make bench-peers ARGS='--quick'           300,000 rows
 //	make bench-peers ARGS='--questions word'  only the rows of the table whose name matches
 //	make bench-peers ARGS='--metrics'         3,600,000 samples of 10,000 series instead; with --quick of 1,000
+//	make bench-growth                         Millstream alone with 0.1, 1 and 10 times as many rows, and with 1,000 streams and orgs
 //
 // It prints one markdown table with ratios and what docs/performance.md wants of them, and keeps a copy in test/bench/results. It
 // judges nothing: the exit code only tells whether the measurement could be made. Run it from the root of the repository.
@@ -33,6 +34,7 @@ const (
 // settings say what to measure.
 type settings struct {
 	metrics   bool // samples instead of log rows
+	growth    bool // the product alone with more and more rows
 	rows      int
 	loads     int // times that all rows are loaded; the questions are asked after the last
 	rounds    int // times that a question is asked
@@ -58,6 +60,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	cache, err := filepath.Abs(filepath.Join(".cache", "bench"))
 	if err != nil {
 		return fmt.Errorf("find the working folder: %w", err)
+	}
+	if cfg.growth {
+		return runGrowth(ctx, cfg, cache, out, progress)
 	}
 	prepare := prepareInput
 	if cfg.metrics {
@@ -101,6 +106,7 @@ func parse(args []string, rows string, usage io.Writer) (settings, error) {
 	flags.IntVar(&cfg.loads, "loads", 1, "times to load all rows, in turn; medians are shown")
 	flags.IntVar(&cfg.rounds, "rounds", 5, "times to ask every question, in turn; medians are shown")
 	flags.BoolVar(&cfg.metrics, "metrics", false, "measure metrics against Prometheus and VictoriaMetrics")
+	flags.BoolVar(&cfg.growth, "growth", false, "measure the product alone with 0.1 and 10 times the rows, 1,000 streams and orgs")
 	pattern := flags.String("questions", "", "ask only those whose name matches this regular expression")
 	flags.StringVar(&cfg.only, "only", "", "measure one server: product, victorialogs, prometheus or victoriametrics")
 	if err := flags.Parse(args); err != nil {

@@ -55,7 +55,15 @@ func processorName() string {
 
 // publish prints the report and keeps a copy of it.
 func publish(out io.Writer, about conditions, servers []dialect, results []result) error {
-	text := report(about, servers, results)
+	kind := ""
+	if about.metrics {
+		kind = "-metrics"
+	}
+	return keep(out, fmt.Sprintf("%s%s-%d.md", about.date, kind, about.rows), report(about, servers, results))
+}
+
+// keep prints a report and writes it into the folder of results.
+func keep(out io.Writer, name, text string) error {
 	if _, err := io.WriteString(out, text); err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
@@ -63,12 +71,7 @@ func publish(out io.Writer, about conditions, servers []dialect, results []resul
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of results: %w", err)
 	}
-	kind := ""
-	if about.metrics {
-		kind = "-metrics"
-	}
-	name := filepath.Join(folder, fmt.Sprintf("%s%s-%d.md", about.date, kind, about.rows))
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	return nil

@@ -81,8 +81,16 @@ func (s *server) stop() {
 	s.process.Stop()
 }
 
+// A target says where a request of an input goes: its path, and its org, "" for none.
+type target func(request int) (path, org string)
+
 // load sends the input in chunks, one request after the other, and returns when the last is acknowledged.
 func (s *server) load(ctx context.Context, in *input) error {
+	return s.loadTo(ctx, in, func(int) (string, string) { return s.insertPath(), "" })
+}
+
+// loadTo is load to other places than the usual one.
+func (s *server) loadTo(ctx context.Context, in *input, to target) error {
 	f, err := os.Open(in.path)
 	if err != nil {
 		return err
@@ -90,7 +98,12 @@ func (s *server) load(ctx context.Context, in *input) error {
 	defer f.Close() //nolint:errcheck // it is only read
 	for i := range len(in.cuts) - 1 {
 		from, size := in.cuts[i], in.cuts[i+1]-in.cuts[i]
-		if err := s.post(ctx, io.NewSectionReader(f, from, size), size, in.header); err != nil {
+		path, org := to(i)
+		header := in.header.Clone()
+		if org != "" {
+			header.Set("X-Scope-OrgID", org)
+		}
+		if err := s.post(ctx, path, io.NewSectionReader(f, from, size), size, header); err != nil {
 			return fmt.Errorf("send chunk %d: %w", i, err)
 		}
 	}
@@ -99,20 +112,20 @@ func (s *server) load(ctx context.Context, in *input) error {
 
 // insert sends JSON lines of so many bytes.
 func (s *server) insert(ctx context.Context, lines io.Reader, size int64) error {
-	return s.post(ctx, lines, size, http.Header{"Content-Type": {"application/x-ndjson"}})
+	return s.post(ctx, s.insertPath(), lines, size, http.Header{"Content-Type": {"application/x-ndjson"}})
 }
 
 // post sends a body of so many bytes.
-func (s *server) post(ctx context.Context, body io.Reader, size int64, header http.Header) error {
+func (s *server) post(ctx context.Context, path string, body io.Reader, size int64, header http.Header) error {
 	if size == 0 {
 		return nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+s.insertPath(), body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, body)
 	if err != nil {
 		return err
 	}
 	req.ContentLength = size
-	req.Header = header.Clone()
+	req.Header = header
 	return discard(s.do(req))
 }
 
@@ -123,13 +136,9 @@ func (s *server) settle(ctx context.Context) error {
 	tick := time.NewTicker(settlePoll)
 	defer tick.Stop()
 	for quiet := 0; quiet < 5; { // five looks in a row: between two merges nothing is going on either
-		body, err := s.get(ctx, "/metrics")
+		m, err := s.samples(ctx)
 		if err != nil {
 			return fmt.Errorf("wait until %s has settled: %w", s.name(), err)
-		}
-		m, err := readSamples(body)
-		if err := errors.Join(err, body.Close()); err != nil {
-			return fmt.Errorf("read the metrics of %s: %w", s.name(), err)
 		}
 		quiet++
 		if !s.settled(m) {
@@ -142,6 +151,19 @@ func (s *server) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// samples reads the server's metrics page.
+func (s *server) samples(ctx context.Context) (samples, error) {
+	body, err := s.get(ctx, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	m, err := readSamples(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, fmt.Errorf("read the metrics of %s: %w", s.name(), err)
+	}
+	return m, nil
 }
 
 // ask returns the body of the answer.
