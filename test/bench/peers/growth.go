@@ -158,7 +158,7 @@ type configuredProduct struct {
 func (p *configuredProduct) command(dir string, port int) (cfg proctest.Config) {
 	cfg = p.product.command(dir, port)
 	if _, merges := p.env[mergeInterval]; !merges {
-		cfg.Env = append(cfg.Env, mergeInterval+"=86400")
+		cfg.Env = append(cfg.Env, "MS_COMPACTOR_TARGET_SIZE=1KiB") // no file is below it
 	}
 	for name, value := range p.env {
 		cfg.Env = append(cfg.Env, name+"="+value)
