@@ -96,12 +96,12 @@ bench-cluster: setup build .tools/services .tools/versitygw ## measure what a ro
 	go test -tags long -timeout 30m -count 1 -v -run 'TestCostOfARouter|TestTwoQueriers' $(ARGS) ./test/cluster
 
 .PHONY: bench-flood
-bench-flood: build ## measure what an org that sends 20 times its rate costs nine others
-	go test -tags long -timeout 10m -count 1 -v -run '^TestFlood$$' $(ARGS) ./test/limits
+bench-flood: build ## measure what an org that sends 20 times its rate costs nine others (11 minutes)
+	go test -tags long -timeout 20m -count 1 -v -run '^TestFlood$$' $(ARGS) ./test/limits
 
 .PHONY: bench-fairness
-bench-fairness: setup build .tools/services .tools/versitygw ## measure what light orgs wait while another one floods the queriers (4 minutes)
-	go test -tags long -timeout 30m -count 1 -v -run TestFairness $(ARGS) ./test/cluster
+bench-fairness: setup build .tools/services .tools/versitygw ## measure what light orgs wait while another one floods the queriers (20 minutes)
+	go test -tags long -timeout 50m -count 1 -v -run TestFairness $(ARGS) ./test/cluster
 
 .PHONY: test-split
 test-split: setup build .tools/services .tools/versitygw ## run the end-to-end suite against clusters of one process a role

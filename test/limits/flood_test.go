@@ -35,7 +35,7 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // measures
 	s := mstest.Start(t, mstest.Config{Env: map[string]string{
 		"MS_LIMITS_INGESTION_RATE_MB": "1", "MS_LIMITS_INGESTION_BURST_SIZE_MB": "2", "MS_LOG_LEVEL": "error",
 	}})
-	const rounds, length = 5, 12 * time.Second
+	const rounds, length = 5, time.Minute
 	var quiet, loud []time.Duration
 	quietRound(t, s, 3*time.Second) // streams are made, files are opened
 	for round := range rounds {
