@@ -28,7 +28,7 @@ func (n *node) addOverrides(g *lifecycle.Group) {
 			recorder = overrides.NewRecorder(auth.NewAudit(n.catalog, n.component("audit")), n.component("overrides"))
 			recorder.Start(ctx)
 			n.overrides = overrides.New(overrides.Options{Path: o.File, Period: o.Period}, overrides.Deps{
-				Target: n.limits, Logger: n.component("overrides"), Registerer: n.metrics, Applied: recorder.Applied,
+				Target: overridesTarget{n}, Logger: n.component("overrides"), Registerer: n.metrics, Applied: recorder.Applied,
 			})
 			return n.overrides.Load()
 		},
@@ -39,6 +39,15 @@ func (n *node) addOverrides(g *lifecycle.Group) {
 			return n.overrides.Run(ctx)
 		},
 	})
+}
+
+// overridesTarget puts overrides in force.
+type overridesTarget struct{ *node }
+
+// Replace implements overrides.Target.
+func (t overridesTarget) Replace(all map[tenant.ID]limits.Override) {
+	t.limits.Replace(all)
+	t.writeLimits.bytes.Refresh()
 }
 
 // requestRates are the rates of requests, which routers have and standalone processes have not. Each process counts for itself.
@@ -92,7 +101,7 @@ func (l limitReport) OverridesFile() (overrides.Status, bool) {
 // Usage implements httpapi.Limits. What cannot be asked just now is left out.
 func (l limitReport) Usage(ctx context.Context, org tenant.ID) map[string]any {
 	usage := map[string]any{}
-	if rate := l.writeLimits.bytes; rate != nil && rate.Limited(org) {
+	if rate := l.writeLimits.bytes; rate.Limited(org) {
 		usage[limits.IngestionBurstSizeMB] = map[string]int64{"free_bytes_at_this_node": rate.Free(org)}
 	}
 	if streams, err := l.catalog.Streams(ctx, org); err == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/millstream/millstream/internal/promapi"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/querier/holders"
+	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/router"
 	"github.com/millstream/millstream/internal/searchindex"
 	"github.com/millstream/millstream/internal/tenant"
@@ -61,6 +62,7 @@ type node struct {
 
 func newNode(c *config.Config, logger *slog.Logger, out io.Writer) *node {
 	n := &node{platform: newPlatform(c, logger), out: out}
+	n.writeLimits.bytes = quota.NewBytes(clock.System{}, ingress.RateOf(n.limits.For))
 	n.serving.Store(true)
 	return n
 }

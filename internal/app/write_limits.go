@@ -12,7 +12,6 @@ import (
 	"github.com/millstream/millstream/internal/catalog/optioncache"
 	"github.com/millstream/millstream/internal/clock"
 	"github.com/millstream/millstream/internal/cluster"
-	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/quota"
 	quotapg "github.com/millstream/millstream/internal/quota/postgres"
 	"github.com/millstream/millstream/internal/quota/saved"
@@ -46,7 +45,6 @@ func (n *node) startWriteLimits(ctx context.Context) error {
 	options := quota.RowsOptions{
 		Clock: system, Limit: w.limitOf, Registerer: n.metrics, Owing: func() { w.recorder.Soon() },
 	}
-	w.bytes = quota.NewBytes(system, ingress.RateOf(n.limits.For))
 	w.bytes.Register(n.metrics)
 	if n.clustered() {
 		options.Frontends = n.frontends

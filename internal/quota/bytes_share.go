@@ -20,7 +20,7 @@ func (b *Bytes) Divide(wanted func(Budget)) { b.wanted = wanted }
 
 func bytesOf(org tenant.ID) Budget { return Budget{Kind: KindBytes, Org: org} }
 
-// share returns the rate in force here: the burst of the whole, refilled by the share. Orgs beyond MaxOrgs are not divided.
+// share returns the rate in force here, and takes the org among those whose rates are divided. Orgs beyond MaxOrgs are not.
 func (b *Bytes) share(org tenant.ID, rate Rate, now time.Time) Rate {
 	if b.wanted == nil {
 		return rate
@@ -39,7 +39,35 @@ func (b *Bytes) share(org tenant.ID, rate Rate, now time.Time) Rate {
 		u.limit = limit
 		b.wanted(bytesOf(org))
 	}
-	return Rate{PerSecond: int64(u.share.Of(limit)), Burst: rate.burst()}
+	return u.local(rate)
+}
+
+// local is a rate as it is in force here: the burst of the whole, refilled by the share.
+func (u *use) local(rate Rate) Rate {
+	return Rate{PerSecond: int64(u.share.Of(uint64(rate.PerSecond))), Burst: rate.burst()}
+}
+
+// settle lets the rate that is in force by now fill the org's bucket from now on. Without it a bucket would go on at the earlier rate until
+// its next request, and refuse that one although a greater share, or limit, was there long before.
+func (b *Bytes) settle(org tenant.ID, now time.Time) {
+	rate := b.rate(org)
+	if rate.PerSecond <= 0 {
+		return
+	}
+	if u, ok := b.uses[org]; ok {
+		rate = u.local(rate)
+	}
+	b.missing(org, rate, now)
+}
+
+// Refresh lets limits that have changed count from now on.
+func (b *Bytes) Refresh() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now()
+	for org := range b.orgs {
+		b.settle(org, now)
+	}
 }
 
 // count adds a request to what the next division is told. One that is refused needs a greater share soon.
@@ -86,5 +114,6 @@ func (b *Bytes) Apply(budget Budget, s Share) {
 	defer b.mu.Unlock()
 	if u, ok := b.uses[budget.Org]; ok && budget.Kind == KindBytes {
 		u.share = s
+		b.settle(budget.Org, b.clock.Now())
 	}
 }

@@ -52,6 +52,30 @@ func TestBytesShare(t *testing.T) {
 	require.Empty(t, b.Usage())
 }
 
+// TestAGreaterShareFillsAtOnce raises a share, and then a limit, while nothing is written: the bucket fills at the new rate from that moment,
+// not from the next request on.
+func TestAGreaterShareFillsAtOnce(t *testing.T) {
+	t.Parallel()
+	rate := quota.Rate{PerSecond: 1000, Burst: 3000}
+	c := clock.NewFake(start)
+	b := quota.NewBytes(c, func(tenant.ID) quota.Rate { return rate })
+	b.Divide(func(quota.Budget) {})
+	budget := quota.Budget{Kind: quota.KindBytes, Org: "acme"}
+	require.NoError(t, b.Take("acme", 3000))
+	b.Apply(budget, quota.Share{Epoch: 1, Quota: 10, Limit: 1000})
+	c.Advance(time.Second)
+	b.Apply(budget, quota.Share{Epoch: 2, Quota: 500, Limit: 1000})
+	c.Advance(2 * time.Second)
+	requireWait(t, b.Take("acme", 1011), 2*time.Millisecond)
+	require.NoError(t, b.Take("acme", 1010))
+
+	rate.PerSecond = 3000
+	b.Refresh()
+	c.Advance(time.Second)
+	require.NoError(t, b.Take("acme", 1500))
+	requireWait(t, b.Take("acme", 3), 2*time.Millisecond)
+}
+
 // TestSharesOfManyOrgs bounds what is divided; orgs beyond have the whole rate.
 func TestSharesOfManyOrgs(t *testing.T) {
 	t.Parallel()
