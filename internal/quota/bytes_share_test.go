@@ -52,8 +52,8 @@ func TestBytesShare(t *testing.T) {
 	require.Empty(t, b.Usage())
 }
 
-// TestAGreaterShareFillsAtOnce raises a share, and then a limit, while nothing is written: the bucket fills at the new rate from that moment,
-// not from the next request on.
+// TestAGreaterShareFillsAtOnce raises a share, and then a limit, while nothing is written: the bucket fills at the new rate from that
+// moment, not from the next request on.
 func TestAGreaterShareFillsAtOnce(t *testing.T) {
 	t.Parallel()
 	rate := quota.Rate{PerSecond: 1000, Burst: 3000}

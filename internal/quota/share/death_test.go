@@ -87,9 +87,9 @@ func (d *deaths) send(seconds int) (refused []time.Duration) {
 	return refused
 }
 
-// TestDeadRoutersKeepTheirShareForAWhile kills routers of several clusters at many moments. A dead router's share is given to the others when
-// its last report has expired and two heartbeats have passed, since until then nobody knows whether it is only cut off and still uses it.
-// So a batch may be refused in that time and not after it; and before any death none is.
+// TestDeadRoutersKeepTheirShareForAWhile kills routers of several clusters at many moments. A dead router's share is given to the others
+// when its last report has expired and two heartbeats have passed, since until then nobody knows whether it is only cut off and still uses
+// it. So a batch may be refused in that time and not after it; and before any death none is.
 func TestDeadRoutersKeepTheirShareForAWhile(t *testing.T) {
 	t.Parallel()
 	bound := allocate.Timing{}.Expiry() + 2*time.Second
