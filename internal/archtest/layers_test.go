@@ -48,7 +48,7 @@ var layers = []layer{
 		name: "engines",
 		packages: []string{
 			"internal/duck", "internal/sqlplan", "internal/promstore", "internal/promeval", "internal/fairqueue", "internal/ingest",
-			"internal/merge",
+			"internal/merge", "internal/rowfind",
 		},
 		imports: []string{"values", "platform"},
 		why:     "an engine is used by roles and knows none",
@@ -117,6 +117,7 @@ var peers = map[string][]string{
 	"internal/filecache": {"internal/catalog", "internal/columnar", "internal/objstore"},
 	"internal/sqlplan":   {"internal/duck"}, // its part sqlplanduck; restricted says so
 	"internal/promstore": {"internal/sqlplan"},
+	"internal/rowfind":   {"internal/sqlplan"},
 	"internal/frontend":  {"internal/promapi"},
 	"internal/httpapi":   {"internal/ingress", "internal/promapi"},
 	"internal/otlpgrpc":  {"internal/ingress"},

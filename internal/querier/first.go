@@ -27,7 +27,7 @@ func firstRowsOf(tables []*table) *table {
 		return nil
 	}
 	t := tables[0]
-	if t.TopN == nil || !t.TopN.Filtered || t.TopN.Rows > maxFirstRows || t.stream.isMetric() || len(t.segments) == 0 {
+	if t.TopN == nil || t.TopN.Rows > maxFirstRows || t.stream.isMetric() || len(t.segments) == 0 {
 		return nil
 	}
 	return t
@@ -36,6 +36,14 @@ func firstRowsOf(tables []*table) *table {
 // firstRows runs the statement over the rows that come first in time, in tries of a growing range. When it finds as many rows as are
 // asked for, no row outside of the range can be among them: all of those come later. Else it tries again, at last over all.
 func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.DatasetID]*freshTable, s *state) (rows, error) {
+	if r.searchable(t) && (!t.TopN.Filtered || t.selective()) {
+		if out, err := r.findFirst(ctx, t, loaded, s); out != nil || err != nil {
+			return out, err
+		}
+	}
+	if !t.TopN.Filtered {
+		return r.execute(ctx, []*table{t}, loaded)
+	}
 	for _, first := range t.tries(r.querier.opts.FirstScanRows) {
 		part := *t
 		part.time = t.time.Intersect(first)
@@ -46,7 +54,7 @@ func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.Datase
 		if err != nil {
 			return nil, err
 		}
-		if found.rows == t.TopN.Rows {
+		if found.rows == t.TopN.Rows-t.TopN.Offset {
 			r.stats.PrunedBy[prunedByOrder] += int64(len(t.segments) - len(part.segments))
 			r.count([]*table{&part}, s)
 			return found, nil

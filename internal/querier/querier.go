@@ -7,6 +7,7 @@ import (
 
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/limits"
+	"github.com/millstream/millstream/internal/rowfind"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/sqlplan/sqlplanduck"
 	"github.com/millstream/millstream/internal/tenant"
@@ -36,6 +37,7 @@ type Querier struct {
 	deps    Deps
 	planner *sqlplan.Planner
 	metrics *metrics
+	footers *rowfind.Footers // nil: no rows are looked for in front of the engine
 }
 
 // New returns a querier. It starts nothing and needs no closing.
@@ -47,6 +49,9 @@ func New(opts Options, deps Deps) (*Querier, error) {
 		opts.FirstScanRows = defaultFirstScanRows
 	}
 	q := &Querier{opts: opts, deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
+	if !opts.NoSearch {
+		q.footers = rowfind.NewFooters(0)
+	}
 	q.planner = sqlplanduck.NewPlanner(deps.Pool.Parser())
 	return q, nil
 }

@@ -120,6 +120,9 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if first := firstRowsOf(tables); first != nil {
 		return r.firstRows(ctx, first, loaded, state)
 	}
+	if err := r.findRows(ctx, tables, state); err != nil {
+		return nil, err
+	}
 	return r.execute(ctx, tables, loaded)
 }
 
@@ -287,6 +290,16 @@ func (r *run) count(tables []*table, s *state) {
 				r.stats.RowGroupsPruned += x.RowGroups - len(groups)
 			}
 		}
+		for _, x := range t.searched.segments {
+			if !read[x.ID] {
+				read[x.ID] = true
+				r.stats.RowGroups += x.RowGroups
+				r.stats.RowGroupsPruned += x.RowGroups
+			}
+		}
+		r.stats.RowGroupsPruned -= t.searched.rowGroups
+		r.stats.ScannedRows += t.searched.rows
+		r.stats.ScannedBytes += t.searched.bytes
 		datasets[t.stream.Dataset] = true
 	}
 	r.stats.Segments = len(read)

@@ -24,6 +24,9 @@ type table struct {
 	blocks map[catalog.SegmentID][]int
 	// overlaps are the times in which a metric's samples may be there twice, ascending and apart; none for other signals.
 	overlaps []overlap
+	// found holds rows that were read in front of the engine; their segments are not in segments any more but in searched.
+	found    *freshTable
+	searched searched
 }
 
 // variant is a column of a file or of a temporary table that holds the values of one type.
@@ -91,6 +94,9 @@ func viewSQL(tables []*table, paths map[catalog.SegmentID]string, fresh map[cata
 		}
 		if len(twice) > 0 {
 			selects = append(selects, t.withoutDuplicates(columns, key, twice))
+		}
+		if t.found != nil {
+			selects = append(selects, t.selectFresh(columns, t.found, nil))
 		}
 	}
 	if len(selects) == 0 {

@@ -124,6 +124,7 @@ type Word struct {
 // clause.
 type TopN struct {
 	Rows       int64 // LIMIT plus OFFSET
-	Descending bool  // the newest, else the oldest
-	Filtered   bool  // there is a WHERE clause
+	Offset     int64
+	Descending bool // the newest, else the oldest
+	Filtered   bool // there is a WHERE clause
 }

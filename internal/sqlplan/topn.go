@@ -27,7 +27,7 @@ func (b *binder) topN(root node) *TopN {
 			if !ok || !skips {
 				return nil
 			}
-			out.Rows = rows + skipped
+			out.Rows, out.Offset = rows+skipped, skipped
 		default:
 			return nil
 		}

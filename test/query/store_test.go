@@ -51,6 +51,7 @@ type store struct {
 	groupRows int
 
 	querier *querier.Querier
+	engine  *querier.Querier // the same, but the engine reads all
 	writer  catalog.Writer
 	peers   []*store // other writers, whose buffers are read too
 
@@ -100,10 +101,14 @@ func newStore(t *testing.T, o storeOptions) *store {
 	pool, err := duck.NewPool(engine, nil, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
-	s.querier, err = querier.New(o.querier, querier.Deps{
+	deps := querier.Deps{
 		Catalog: s.catalog, Buffers: s, Files: s, Indexes: s, Pool: pool, Clock: s.clock,
 		Retention: func(tenant.ID) time.Duration { return o.retention }, Limits: o.limits,
-	})
+	}
+	s.querier, err = querier.New(o.querier, deps)
+	require.NoError(t, err)
+	o.querier.NoSearch = true
+	s.engine, err = querier.New(o.querier, deps)
 	require.NoError(t, err)
 	s.writer, err = s.catalog.StartWriter(t.Context(), "n1", "")
 	require.NoError(t, err)
@@ -364,7 +369,11 @@ type answer struct {
 
 // try runs a statement of an org.
 func (s *store) try(ctx context.Context, req querier.Request) (answer, error) {
-	result, err := s.querier.Query(ctx, req)
+	return tryAt(ctx, s.querier, req)
+}
+
+func tryAt(ctx context.Context, q *querier.Querier, req querier.Request) (answer, error) {
+	result, err := q.Query(ctx, req)
 	if err != nil {
 		return answer{}, err
 	}
