@@ -13,7 +13,11 @@ import (
 
 // makePromQL makes what answers PromQL from the data that this process can read.
 func (n *node) makePromQL() {
-	store := promstore.New(promstore.Options{}, promstore.Deps{
+	kept := n.config.Querier.MetricsCache
+	if kept == 0 {
+		kept = -1
+	}
+	store := promstore.New(promstore.Options{CacheBytes: kept}, promstore.Deps{
 		Catalog: n.catalog, Buffers: n.fresh, Files: n.files, Retention: n.visible, Limits: n.limits.For, Clock: clock.System{},
 		Logger: n.component("promstore"), Registerer: n.metrics,
 	})

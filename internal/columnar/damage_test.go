@@ -78,7 +78,7 @@ func TestDamagedMetricsFiles(t *testing.T) {
 			_, _ = r.Ints(t.Context(), nil, g, signal.TimeColumn)
 			_, _, _ = r.Floats(t.Context(), nil, g, signal.ValueColumn)
 			_ = r.Texts(t.Context(), g, signal.LabelsColumn, func(int, []byte) {})
-			_, _, _ = r.Metrics(g)
+			_, _, _ = r.MetricBounds(g)
 			_, _, _ = r.Times(g)
 		}
 		_, _ = r.Labels()

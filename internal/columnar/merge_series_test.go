@@ -62,7 +62,7 @@ func readSeries(t tester, path string) []metricRow {
 			versions, err = r.Ints(t.Context(), nil, g, signal.VersionColumn)
 			require.NoError(t, err)
 		}
-		least, greatest, ok := r.Metrics(g)
+		least, greatest, ok := r.MetricBounds(g)
 		require.True(t, ok)
 		row := 0
 		for _, run := range runs {

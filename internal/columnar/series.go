@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,8 +77,8 @@ func (s *SeriesFile) Rows(group int) int { return s.file.Rows(group) }
 // Has reports whether the file has a column of a physical name.
 func (s *SeriesFile) Has(column string) bool { return s.file.Column(column) >= 0 }
 
-// Metrics returns bounds of the metric names in a row group, both inclusive. It is not ok when they are not known.
-func (s *SeriesFile) Metrics(group int) (least, greatest string, ok bool) {
+// MetricBounds returns bounds of the metric names in a row group, both inclusive. It is not ok when they are not known.
+func (s *SeriesFile) MetricBounds(group int) (least, greatest string, ok bool) {
 	low, high, ok := s.file.TextBounds(group, s.file.Column(signal.MetricColumn))
 	return string(low), string(high), ok
 }
@@ -97,6 +98,16 @@ func (s *SeriesFile) Empty(group int, column string) bool {
 	return ok && nulls == int64(s.Rows(group))
 }
 
+// Full reports whether a column has a value in every row of a row group, as far as the footer tells.
+func (s *SeriesFile) Full(group int, column string) bool {
+	i := s.file.Column(column)
+	if i < 0 {
+		return false
+	}
+	nulls, ok := s.file.Nulls(group, i)
+	return ok && nulls == 0
+}
+
 // SeriesReader reads a metrics file, which is sorted by series and then time, without making records: first the runs of a row group,
 // then the columns that its caller needs of it. It is used by one goroutine.
 type SeriesReader struct {
@@ -105,8 +116,7 @@ type SeriesReader struct {
 	decoder *parquetfile.Decoder
 	values  parquetfile.Values // of the last column, as the others
 	labels  parquetfile.Values
-	metrics []parquetfile.Run
-	sets    []parquetfile.Run
+	runs    Runs
 }
 
 // OpenSeriesReader opens the metrics file at path.
@@ -154,29 +164,97 @@ func (r *SeriesReader) Close() error {
 
 // Runs appends the runs of a row group to dst, in their order. Their texts are copies.
 func (r *SeriesReader) Runs(ctx context.Context, dst []SeriesRun, group int) ([]SeriesRun, error) {
-	if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
+	runs, err := r.BorrowRuns(ctx, group)
+	if err != nil {
 		return dst, err
+	}
+	var last []byte
+	set := ""
+	runs.Each(0, r.Rows(group), func(metric string, text []byte, start, end int) {
+		if start == 0 || !bytes.Equal(text, last) {
+			last, set = text, string(text)
+		}
+		dst = append(dst, SeriesRun{Metric: metric, Labels: set, Start: start, End: end})
+	})
+	return dst, nil
+}
+
+// Runs are the runs of a row group while its reader reads no other.
+type Runs struct {
+	metrics []parquetfile.Run
+	sets    []parquetfile.Run
+}
+
+// BorrowRuns reads the runs of a row group. They are valid until the reader reads something else.
+func (r *SeriesReader) BorrowRuns(ctx context.Context, group int) (*Runs, error) {
+	if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
+		return nil, err
 	}
 	if err := r.read(ctx, group, signal.LabelsColumn, &r.labels, parquetfile.JSON); err != nil {
-		return dst, err
+		return nil, err
 	}
 	if r.values.Present != nil || r.labels.Present != nil {
-		return dst, fault.New(fault.Corrupt, "a row without a series")
+		return nil, fault.New(fault.Corrupt, "a row without a series")
 	}
-	r.metrics, r.sets = r.values.Runs(r.metrics[:0]), r.labels.Runs(r.sets[:0])
-	row, m, metric := 0, 0, string(r.metrics[0].Text)
-	for _, l := range r.sets {
-		set := string(l.Text)
-		for row < l.End {
-			end := min(l.End, r.metrics[m].End)
-			dst = append(dst, SeriesRun{Metric: metric, Labels: set, Start: row, End: end})
-			if row = end; row == r.metrics[m].End && row < r.values.Rows {
-				m++
-				metric = string(r.metrics[m].Text)
-			}
+	r.runs.metrics, r.runs.sets = r.values.Runs(r.runs.metrics[:0]), r.labels.Runs(r.runs.sets[:0])
+	return &r.runs, nil
+}
+
+// Count returns about how many runs there are between two rows.
+func (r *Runs) Count(start, end int) int {
+	at := func(row int) int {
+		i, _ := slices.BinarySearchFunc(r.sets, row, func(x parquetfile.Run, row int) int { return x.End - row })
+		return i
+	}
+	return at(end) - at(start) + 1
+}
+
+// Each calls visit with the runs between two rows, end exclusive; the first and the last may be cut. The set is borrowed.
+func (r *Runs) Each(start, end int, visit func(metric string, set []byte, start, end int)) {
+	after := func(x parquetfile.Run, row int) int {
+		if x.End > row {
+			return 1
+		}
+		return -1
+	}
+	m, _ := slices.BinarySearchFunc(r.metrics, start, after)
+	s, _ := slices.BinarySearchFunc(r.sets, start, after)
+	metric, metricEnd := "", start
+	for start < end {
+		if start == metricEnd {
+			metric, metricEnd = string(r.metrics[m].Text), r.metrics[m].End
+			m++
+		}
+		to := min(metricEnd, r.sets[s].End, end)
+		visit(metric, r.sets[s].Text, start, to)
+		if start = to; start == r.sets[s].End {
+			s++
 		}
 	}
-	return dst, nil
+}
+
+// Metrics calls visit with the rows of every metric of a row group, in their order. The name is borrowed.
+func (r *SeriesReader) Metrics(ctx context.Context, group int, visit func(metric []byte, start, end int)) error {
+	if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
+		return err
+	}
+	r.runs.metrics = r.values.Runs(r.runs.metrics[:0])
+	start := 0
+	for _, x := range r.runs.metrics {
+		visit(x.Text, start, x.End)
+		start = x.End
+	}
+	return nil
+}
+
+// Present returns which rows have a value in a column; nil when all have. The slice is valid until the reader reads something else.
+func (r *SeriesReader) Present(ctx context.Context, group int, column string) ([]bool, error) {
+	i := r.file.Column(column)
+	if i < 0 {
+		return nil, fault.New(fault.Internal, "the file has no column %s", column)
+	}
+	err := r.read(ctx, group, column, &r.values, r.file.Columns()[i].Kind)
+	return r.values.Present, err
 }
 
 // read reads a column of a row group, which must be of one of the kinds.

@@ -252,7 +252,7 @@ func TestMemoryIsDivided(t *testing.T) {
 	_, warnings, err := load(t, "", "MS_QUERIER_MEMORY_LIMIT=8GiB")
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0].String(), "8832 MiB of 8192 MiB")
+	require.Contains(t, warnings[0].String(), "8960 MiB of 8192 MiB")
 
 	c, _, err = config.Load(config.Sources{Machine: config.Machine{Host: "h", Cores: 1}})
 	require.NoError(t, err)

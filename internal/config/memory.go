@@ -74,19 +74,20 @@ type Memory struct {
 	Engine  int64 // the SQL engine: querier.memory_limit, if the role is on
 	Buffers int64 // intake.buffer_memory_max, when rows are taken
 	Merges  int64 // compactor.memory_limit, if the role is on
-	Base    int64 // what Go code needs beside buffers and merges
+	Samples int64 // querier.metrics_cache_size, if the role is on
+	Base    int64 // what Go code needs beside all of these
 	// GoLimit is for debug.SetMemoryLimit: what the engine does not get, less a reserve. 0: leave the limit alone, because the
 	// memory is unknown or GOMEMLIMIT is set.
 	GoLimit int64
 }
 
 // Sum returns the memory that the process may need by its settings.
-func (m Memory) Sum() int64 { return m.Engine + m.Buffers + m.Merges + m.Base }
+func (m Memory) Sum() int64 { return m.Engine + m.Buffers + m.Merges + m.Samples + m.Base }
 
 func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 	m := Memory{Machine: machine.Memory, Base: goBase}
 	if c.Node.Has(QueryRole) {
-		m.Engine = c.Querier.MemoryLimit
+		m.Engine, m.Samples = c.Querier.MemoryLimit, c.Querier.MetricsCache
 	}
 	if c.Node.Has(IntakeRole) {
 		m.Buffers = c.Intake.BufferMemoryMax
@@ -96,7 +97,7 @@ func (c *Config) divideMemory(machine Machine, limitIsSet bool) Memory {
 	}
 	if machine.Memory > 0 && !limitIsSet {
 		free := machine.Memory - m.Engine - machine.Memory/reserveShare
-		m.GoLimit = max(free, m.Base+m.Buffers+m.Merges) // a limit below what is needed would only burn time in the collector
+		m.GoLimit = max(free, m.Sum()-m.Engine) // a limit below what is needed would only burn time in the collector
 	}
 	return m
 }

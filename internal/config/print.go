@@ -31,8 +31,8 @@ func (c *Config) Print(w io.Writer, diff bool) error {
 		fmt.Fprintf(out, "%-48s # %s\n", line, k.origin)
 	}
 	m := c.Memory
-	fmt.Fprintf(out, "\n# memory: %s of SQL engine + %s of buffers + %s of merges + %s for the rest = %s", megabytes(m.Engine),
-		megabytes(m.Buffers), megabytes(m.Merges), megabytes(m.Base), megabytes(m.Sum()))
+	fmt.Fprintf(out, "\n# memory: %s of SQL engine + %s of buffers + %s of merges + %s of samples + %s for the rest = %s",
+		megabytes(m.Engine), megabytes(m.Buffers), megabytes(m.Merges), megabytes(m.Samples), megabytes(m.Base), megabytes(m.Sum()))
 	if m.Machine > 0 {
 		fmt.Fprintf(out, " of %s", megabytes(m.Machine))
 	}

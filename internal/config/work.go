@@ -30,6 +30,7 @@ type Querier struct {
 	WarmInstances int           // idle engine instances
 	BufferTimeout time.Duration // for one writer's fresh rows
 	TempMaxSize   int64         // bytes of spilled data of all running queries
+	MetricsCache  int64         // bytes of decoded series and samples; 0 = none
 }
 
 func (q *Querier) declare(d *declarer) {
@@ -42,6 +43,8 @@ func (q *Querier) declare(d *declarer) {
 	d.ticks(&q.BufferTimeout, "buffer_timeout_ms", time.Millisecond, time.Second,
 		"A writer that does not give its fresh rows within so long is named in the answer's warnings.")
 	d.size(&q.TempMaxSize, "temp_max_size", 10*gib, "Disk that running queries may spill to, below node.data_dir. 0: none.")
+	d.size(&q.MetricsCache, "metrics_cache_size", 128*mib,
+		"Memory of series and samples that PromQL queries have decoded, kept for the next ones, 18 bytes or so a sample. 0: none.")
 }
 
 // Routing is how requests are handed to other nodes.

@@ -27,14 +27,15 @@ type collector struct {
 	limits   limits.Limits
 	loaded   *int64 // samples of the query so far, all selectors together
 
-	series  map[seriesKey]*series // nil for one that does not match
-	order   []*series
-	place   int64 // where what is added stands: of records and files read one after the other it would ascend
-	pairs   []pair
-	builder labels.ScratchBuilder
-	otlp    *otlpTranslator // nil before the first row of OTLP
-	oldest  int64           // least time of the metric judged last
-	judged  string          // that metric
+	series   map[seriesKey]*series // nil for one that does not match
+	verdicts []verdict             // by the id of a known series
+	order    []*series
+	place    int64 // where what is added stands: of records and files read one after the other it would ascend
+	pairs    []pair
+	builder  labels.ScratchBuilder
+	otlp     *otlpTranslator // nil before the first row of OTLP
+	oldest   int64           // least time of the metric judged last
+	judged   string          // that metric
 }
 
 func newCollector(s *selector, h *horizon, from, to int64) *collector {
@@ -65,6 +66,33 @@ func (c *collector) find(metric, set string) (*series, error) {
 	s := &series{lset: labelsOf(&c.builder, metric, c.pairs), from: from}
 	c.series[key] = s
 	return s, nil
+}
+
+// verdict is what was found of a known series: nil when it does not match.
+type verdict struct {
+	known  *knownSeries
+	series *series
+}
+
+// findKnown is find for a series of the cache, whose id is given.
+func (c *collector) findKnown(k *knownSeries, id uint32) *series {
+	if int(id) < len(c.verdicts) && c.verdicts[id].known == k {
+		return c.verdicts[id].series
+	}
+	var s *series
+	if c.selector.metricMatches(k.metric) {
+		if s = c.series[k.seriesKey]; s == nil && c.selector.setMatches(k.lset) {
+			from, _ := c.visible(k.metric)
+			s = &series{lset: k.lset, from: from}
+			c.series[k.seriesKey] = s
+		}
+	}
+	if int(id) >= len(c.verdicts) {
+		c.verdicts = slices.Grow(c.verdicts, int(id)+1-len(c.verdicts))
+		c.verdicts = c.verdicts[:cap(c.verdicts)]
+	}
+	c.verdicts[id] = verdict{k, s}
+	return s
 }
 
 // visible returns the times that may be shown of a metric.

@@ -7,8 +7,9 @@
 // Rows of one series come from several buffers and files. They are joined in order of time; of several samples at one millisecond the
 // one of the greatest version counts: buffers before files, a later file before an earlier one, a later row before an earlier one.
 //
-// Files are read with columnar.SeriesReader: runs of series first, and columns of a row group only when one of its runs is wanted. The
-// samples of a row group are used where they were decoded; nothing is allocated for a single sample.
+// Files are read with columnar.SeriesReader: runs of series first, and columns of a row group only when one of its runs is wanted. What was
+// decoded (footers, the series of row groups, their samples) stays in a bounded cache, since segments never change: a dashboard that asks
+// again reads the new files alone. Samples are used where they were decoded; nothing is allocated for a single sample.
 //
 // Files, and shares of large ones, are read by as many goroutines as there are processors; series stand in the order of the files
 // nevertheless, so that an answer is the same every time.

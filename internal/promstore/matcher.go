@@ -88,6 +88,16 @@ func (s *selector) labelsMatch(pairs []pair) bool {
 	return true
 }
 
+// setMatches judges the labels of a series; that of its name is not looked at.
+func (s *selector) setMatches(set labels.Labels) bool {
+	for _, m := range s.labels {
+		if !m.Matches(set.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
 // valueOf returns the value of a label, empty when the set has none of the name.
 func valueOf(pairs []pair, name string) string {
 	for i := range pairs {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millstream/millstream/internal/columnar"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -13,15 +14,15 @@ func (f *segmentReader) otlpGroup(ctx context.Context, group int) error {
 	if len(f.kinds) == 0 {
 		return nil
 	}
-	units, err := f.texts(ctx, group, signal.UnitColumn)
+	units, err := textsByRow(ctx, f.reader, group, signal.UnitColumn)
 	if err != nil {
 		return err
 	}
-	temporalities, err := f.texts(ctx, group, signal.TemporalityColumn)
+	temporalities, err := textsByRow(ctx, f.reader, group, signal.TemporalityColumn)
 	if err != nil {
 		return err
 	}
-	rows, err := f.otlpRows(ctx, group)
+	rows, err := f.readOTLP(ctx, group)
 	if err != nil {
 		return err
 	}
@@ -54,14 +55,14 @@ func (f *segmentReader) otlpGroup(ctx context.Context, group int) error {
 	return f.otlp.flush(f.version)
 }
 
-// texts returns a text column by row, without the rows that have none. Equal texts that follow each other are one in memory.
-func (f *segmentReader) texts(ctx context.Context, group int, column string) (map[int]string, error) {
-	if !f.reader.Has(column) || f.reader.Empty(group, column) {
+// textsByRow returns a text column by row, without the rows that have none. Equal texts that follow each other are one in memory.
+func textsByRow(ctx context.Context, r *columnar.SeriesReader, group int, column string) (map[int]string, error) {
+	if r.Empty(group, column) {
 		return nil, nil
 	}
 	out := make(map[int]string)
 	last := ""
-	err := f.reader.Texts(ctx, group, column, func(row int, text []byte) {
+	err := r.Texts(ctx, group, column, func(row int, text []byte) {
 		if string(text) != last {
 			last = strings.Clone(string(text))
 		}
@@ -70,8 +71,8 @@ func (f *segmentReader) texts(ctx context.Context, group int, column string) (ma
 	return out, err
 }
 
-// otlpRows reads the samples of a row group.
-func (f *segmentReader) otlpRows(ctx context.Context, group int) ([]otlpRow, error) {
+// readOTLP reads the samples of a row group.
+func (f *segmentReader) readOTLP(ctx context.Context, group int) ([]otlpRow, error) {
 	out := make([]otlpRow, f.reader.Rows(group))
 	times, err := f.reader.Ints(ctx, nil, group, signal.TimeColumn)
 	if err != nil {

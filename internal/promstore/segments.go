@@ -14,7 +14,6 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
-	"github.com/millstream/millstream/internal/wire/nativehist"
 )
 
 // segments collects from the files that may hold something.
@@ -59,8 +58,7 @@ func (s share) at(file int) share {
 	return s
 }
 
-// sharesOf divides a file into n shares, but not more than there are workers. Each opens it, which costs about as much as reading a few
-// row groups.
+// sharesOf divides a file into n shares, but not more than there are workers.
 func sharesOf(n int64, workers int) []share {
 	out := make([]share, min(max(n, 1), int64(workers)))
 	for i := range out {
@@ -108,15 +106,15 @@ func (c *collector) mayHold(s *catalog.Segment) bool {
 
 // segment collects from a share of a file.
 func (c *collector) segment(ctx context.Context, q *querier, s *catalog.Segment, path string, part share) (err error) {
-	r, err := columnar.OpenSeriesReader(path)
+	file, err := q.store.openCached(s.ID, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	f := segmentReader{collector: c, reader: r, version: int64(s.ID), share: part}
-	first, last := part.groups(r.Groups())
+	defer func() { err = errors.Join(err, file.close()) }()
+	f := segmentReader{collector: c, cached: file, version: int64(s.ID), share: part}
+	first, last := part.groups(file.file.Groups())
 	for group := first; group < last; group++ {
-		if f.pruned(group) {
+		if f.pruned(file.file, group) {
 			q.store.metrics.groups.WithLabelValues("pruned").Inc()
 			continue
 		}
@@ -131,45 +129,108 @@ func (c *collector) segment(ctx context.Context, q *querier, s *catalog.Segment,
 // segmentReader collects from one file.
 type segmentReader struct {
 	*collector
-	reader  *columnar.SeriesReader
+	cached  *cachedSegment
 	version int64
 	share   share
-	runs    []columnar.SeriesRun
 	wanted  []wantedRun
-	micros  []int64
-	kinds   map[int]string // of the row group's rows that say one
+
+	// Of row groups that hold samples of OTLP, which do not come through the cache:
+	reader *columnar.SeriesReader
+	runs   []columnar.SeriesRun
+	kinds  map[int]string // of the row group's rows that say one
 }
 
 type wantedRun struct {
 	series     *series
 	metric     string
 	run        int // its place in the row group
-	start, end int
+	start, end int // rows of the columns that it is taken from
 }
 
 // pruned judges a row group by its bounds.
-func (f *segmentReader) pruned(group int) bool {
-	if least, greatest, ok := f.reader.Metrics(group); ok && !f.selector.mayHold(least, greatest) {
+func (c *collector) pruned(file *columnar.SeriesFile, group int) bool {
+	if least, greatest, ok := file.MetricBounds(group); ok && !c.selector.mayHold(least, greatest) {
 		return true
 	}
-	least, greatest, ok := f.reader.Times(group)
-	return ok && (millisOf(greatest) < f.from || millisOf(least) > f.to)
+	least, greatest, ok := file.Times(group)
+	return ok && (millisOf(greatest) < c.from || millisOf(least) > c.to)
 }
 
-func (f *segmentReader) group(ctx context.Context, group int) (err error) {
-	if f.runs, err = f.reader.Runs(ctx, f.runs[:0], group); err != nil {
-		return err
-	}
-	if f.kinds, err = f.texts(ctx, group, signal.KindColumn); err != nil {
-		return err
-	}
-	if err := f.choose(ctx, group); err != nil || len(f.wanted) == 0 {
-		return err
-	}
-	columns, err := f.columns(ctx, group)
+func (f *segmentReader) group(ctx context.Context, group int) error {
+	parts, err := f.cached.parts(ctx, group, f.selector)
 	if err != nil {
 		return err
 	}
+	blocks := make([]*block, len(parts))
+	for i, p := range parts {
+		if blocks[i], err = f.cached.block(ctx, group, p); err != nil {
+			return err
+		}
+		if blocks[i].otlp {
+			return f.otlpRows(ctx, group)
+		}
+	}
+	run := 0
+	for i, p := range parts {
+		if err := f.part(ctx, group, p, blocks[i], run); err != nil {
+			return err
+		}
+		run += len(blocks[i].runs)
+	}
+	return nil
+}
+
+// part collects from a block whose first run has a number in its row group.
+func (f *segmentReader) part(ctx context.Context, group int, p part, b *block, run int) error {
+	f.choose(b, run)
+	if len(f.wanted) == 0 {
+		return nil
+	}
+	if !f.samples && f.allShown(group) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, w := range f.wanted {
+			f.place = f.share.place(group, w.run)
+			if err := f.note(w.series); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	columns, err := f.cached.samples(ctx, group, p)
+	if err != nil {
+		return err
+	}
+	return f.takeAll(columns, group)
+}
+
+// choose finds the runs of a block that are wanted.
+func (f *segmentReader) choose(b *block, run int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted = f.wanted[:0]
+	start := int32(0)
+	for i := range b.runs {
+		r := &b.runs[i]
+		if s := f.findKnown(r.series, r.id); s != nil {
+			f.wanted = append(f.wanted, wantedRun{s, r.series.metric, run + i, int(start), int(r.end)})
+		}
+		start = r.end
+	}
+}
+
+// allShown reports whether every row of a row group is a sample that may be shown.
+func (f *segmentReader) allShown(group int) bool {
+	file := f.cached.file
+	least, greatest, ok := file.Times(group)
+	if !ok || !file.Full(group, signal.ValueColumn) || len(f.horizon.names.metricOptions) > 0 {
+		return false
+	}
+	return millisOf(least) >= max(f.from, f.horizon.oldest("")) && millisOf(greatest) <= f.to
+}
+
+// takeAll adds the samples of the wanted runs.
+func (f *segmentReader) takeAll(columns *groupColumns, group int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range f.wanted {
@@ -181,8 +242,30 @@ func (f *segmentReader) group(ctx context.Context, group int) (err error) {
 	return nil
 }
 
-// choose finds the runs of a row group that are wanted, and hands its rows of OTLP to the translator.
-func (f *segmentReader) choose(ctx context.Context, group int) error {
+// otlpRows collects from a row group that holds samples of OTLP, and others maybe.
+func (f *segmentReader) otlpRows(ctx context.Context, group int) (err error) {
+	if f.reader, err = f.cached.open(); err != nil {
+		return err
+	}
+	if f.runs, err = f.reader.Runs(ctx, f.runs[:0], group); err != nil {
+		return err
+	}
+	if f.kinds, err = textsByRow(ctx, f.reader, group, signal.KindColumn); err != nil {
+		return err
+	}
+	if err := f.chooseRuns(ctx, group); err != nil || len(f.wanted) == 0 {
+		return err
+	}
+	columns, err := readColumns(ctx, f.reader, f.version, group)
+	if err != nil {
+		return err
+	}
+	columns.leaveOut(f.kinds)
+	return f.takeAll(columns, group)
+}
+
+// chooseRuns finds the runs of a row group that are wanted, and hands its rows of OTLP to the translator.
+func (f *segmentReader) chooseRuns(ctx context.Context, group int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.place = f.share.place(group, 0)
@@ -200,102 +283,6 @@ func (f *segmentReader) choose(ctx context.Context, group int) error {
 		}
 	}
 	return nil
-}
-
-// groupColumns is the columns of a row group.
-type groupColumns struct {
-	piece
-	present []bool // rows that hold a sample; nil when all do
-}
-
-func (f *segmentReader) columns(ctx context.Context, group int) (*groupColumns, error) {
-	g := &groupColumns{piece: piece{version: f.version}}
-	for _, read := range []func(context.Context, int, *groupColumns) error{
-		f.readTimes, f.readValues, f.readHistograms, f.readFlags, f.leaveOTLP, f.readVersions, f.readStarts,
-	} {
-		if err := read(ctx, group, g); err != nil {
-			return nil, err
-		}
-	}
-	return g, nil
-}
-
-func (f *segmentReader) readTimes(ctx context.Context, group int, g *groupColumns) (err error) {
-	if f.micros, err = f.reader.Ints(ctx, f.micros, group, signal.TimeColumn); err != nil {
-		return err
-	}
-	g.times = make([]int64, len(f.micros))
-	for i, t := range f.micros {
-		g.times[i] = millisOf(t)
-	}
-	return nil
-}
-
-func (f *segmentReader) readValues(ctx context.Context, group int, g *groupColumns) (err error) {
-	if !f.reader.Has(signal.ValueColumn) {
-		g.values, g.present = make([]float64, len(g.times)), make([]bool, len(g.times))
-		return nil
-	}
-	g.values, g.present, err = f.reader.Floats(ctx, nil, group, signal.ValueColumn)
-	return err
-}
-
-func (f *segmentReader) readHistograms(ctx context.Context, group int, g *groupColumns) error {
-	if g.present == nil || !f.reader.Has(signal.HistogramColumn) {
-		return nil
-	}
-	g.histograms = make([][]byte, len(g.times))
-	return f.reader.Texts(ctx, group, signal.HistogramColumn, func(row int, text []byte) {
-		if !g.present[row] && nativehist.IsNative(text) {
-			g.histograms[row], g.present[row] = slices.Clone(text), true
-		}
-	})
-}
-
-func (f *segmentReader) readFlags(ctx context.Context, group int, g *groupColumns) error {
-	if g.present == nil || !f.reader.Has(signal.FlagsColumn) {
-		return nil
-	}
-	flags, _, err := f.reader.NullableInts(ctx, group, signal.FlagsColumn)
-	for row, flag := range flags {
-		if flag&signal.FlagNoValue != 0 && !g.present[row] {
-			g.values[row], g.present[row] = staleMarker(), true
-		}
-	}
-	return err
-}
-
-// leaveOTLP takes rows of OTLP out, which are the translator's.
-func (f *segmentReader) leaveOTLP(_ context.Context, _ int, g *groupColumns) error {
-	if g.present == nil && len(f.kinds) > 0 {
-		g.present = make([]bool, len(g.times))
-		for i := range g.present {
-			g.present[i] = true
-		}
-	}
-	for row := range f.kinds {
-		g.present[row] = false
-	}
-	return nil
-}
-
-func (f *segmentReader) readVersions(ctx context.Context, group int, g *groupColumns) (err error) {
-	if f.reader.Has(signal.VersionColumn) {
-		g.version = 0
-		g.versions, err = f.reader.Ints(ctx, nil, group, signal.VersionColumn)
-	}
-	return err
-}
-
-func (f *segmentReader) readStarts(ctx context.Context, group int, g *groupColumns) (err error) {
-	if !f.reader.Has(signal.StartColumn) {
-		return nil
-	}
-	g.starts, _, err = f.reader.NullableInts(ctx, group, signal.StartColumn)
-	for i, t := range g.starts {
-		g.starts[i] = millisOf(t)
-	}
-	return err
 }
 
 // take adds the samples of a run that lie in the wanted time.

@@ -1,6 +1,8 @@
 package promstore
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/storage"
 
@@ -13,13 +15,15 @@ type Store struct {
 	deps    Deps
 	names   *names
 	tables  *tables
+	cache   *cache
+	readers sync.Pool // of *columnar.SeriesReader, without a file
 	metrics *metrics
 }
 
 // New returns a store. It starts nothing and needs no closing.
 func New(opts Options, deps Deps) *Store {
 	s := &Store{opts: opts.withDefaults(), deps: deps.withDefaults(), metrics: newMetrics(deps.Registerer)}
-	s.names, s.tables = newNames(s.deps.Catalog, s.deps.Clock), newTables()
+	s.names, s.tables, s.cache = newNames(s.deps.Catalog, s.deps.Clock), newTables(), newCache(s.opts.CacheBytes)
 	return s
 }
 

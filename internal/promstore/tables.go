@@ -84,7 +84,7 @@ func (t *tables) load(ctx context.Context, q *querier, segments []catalog.Segmen
 		return nil, err
 	}
 	for i, s := range missing {
-		table, err := readTable(paths[i])
+		table, err := q.store.readTable(s.ID, paths[i])
 		if err != nil {
 			return nil, fmt.Errorf("read segment %d: %w", s.ID, err)
 		}
@@ -94,8 +94,8 @@ func (t *tables) load(ctx context.Context, q *querier, segments []catalog.Segmen
 	return out, nil
 }
 
-func readTable(path string) (*columnar.LabelTable, error) {
-	f, err := columnar.ReadSeriesFile(path)
+func (s *Store) readTable(id catalog.SegmentID, path string) (*columnar.LabelTable, error) {
+	f, err := s.seriesFile(id, path)
 	if err != nil {
 		return nil, err
 	}

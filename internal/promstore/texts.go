@@ -103,7 +103,7 @@ func (t *textScan) segment(ctx context.Context, path string) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	f := segmentReader{collector: t.collector, reader: r}
 	for group := range r.Groups() {
-		if f.pruned(group) {
+		if f.pruned(r.SeriesFile, group) {
 			continue
 		}
 		if err := t.group(ctx, &f, group); err != nil {

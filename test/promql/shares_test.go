@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/prometheus/prompb"
@@ -17,7 +18,7 @@ import (
 )
 
 // Several goroutines read the files of a query, and parts of one file; the answer is the same to the byte, the order of series included,
-// whichever is faster.
+// whichever is faster, and however much of them is kept for the next query.
 func TestFilesAreReadInShares(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -51,11 +52,27 @@ func TestFilesAreReadInShares(t *testing.T) {
 	}
 	deps := promstore.Deps{Catalog: b.Catalog, Buffers: b.Ingest, Files: b.Files}
 	shared := promapi.New(promapi.Options{}, promapi.Deps{Metrics: promstore.New(promstore.Options{ShareRows: 1}, deps)})
+	var apis []*promapi.API
+	for _, size := range []int64{-1, 100_000, 1_000_000} { // none; less than a query decodes; part of what all do
+		store := promstore.New(promstore.Options{ShareRows: 1, CacheBytes: size}, deps)
+		apis = append(apis, promapi.New(promapi.Options{}, promapi.Deps{Metrics: store}))
+	}
 	for _, query := range []string{`m{job="3"}`, `sum by (job) (m)`, `sum(rate(m[10m]))`, `m{i="17"}[20m]`} {
 		want := ask(b.api, query)
 		require.Contains(t, want, `"value`, query)
 		for n := range 10 {
 			require.Equal(t, want, ask(shared, query), fmt.Sprint(query, n))
 		}
+		var asking sync.WaitGroup
+		for i, api := range append(apis, apis...) {
+			asking.Go(func() {
+				for range 3 {
+					if got := ask(api, query); got != want {
+						t.Errorf("%s with cache %d: %s", query, i, got)
+					}
+				}
+			})
+		}
+		asking.Wait()
 	}
 }
