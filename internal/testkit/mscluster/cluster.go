@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"sync"
 	"testing"
@@ -44,6 +45,8 @@ type Node struct {
 	ToPG   *netproxy.Proxy // from the node to PostgreSQL
 	ToS3   *netproxy.Proxy // from the node to S3
 	ToNode *netproxy.Proxy // from other nodes to the node; nil for roles that nobody calls
+
+	cluster *Cluster
 }
 
 // Cluster is the processes of a test. Its servers are stopped when the test ends.
@@ -52,8 +55,10 @@ type Cluster struct {
 
 	Postgres *pgtest.Server
 	S3       *s3test.Server
-	env      map[string]string
-	token    string
+	// Admin is the first admin token, where auth.mode is token.
+	Admin string
+	env   map[string]string
+	token string
 }
 
 // Start starts a cluster and returns when all processes are ready.
@@ -78,6 +83,9 @@ func Start(t testing.TB, l Layout) *Cluster {
 	// Registered last, so that it runs before the servers' own cleanups: one after the other they would take long.
 	t.Cleanup(c.StopAll)
 	c.StartAll(t)
+	if l.Env["MS_AUTH_MODE"] == "token" {
+		c.findAdmin(t)
+	}
 	c.WaitMembers(t)
 	return c
 }
@@ -114,9 +122,29 @@ func (c *Cluster) AwaitMembers(ctx context.Context) error {
 	return nil
 }
 
+// findAdmin reads the first admin token out of the log of the process that made it.
+func (c *Cluster) findAdmin(t testing.TB) {
+	t.Helper()
+	for _, n := range c.All() {
+		if found := regexp.MustCompile(`first admin token: (ms_\S+)`).FindStringSubmatch(n.Logs()); found != nil {
+			require.Empty(t, c.Admin, "two processes made a first admin token")
+			c.Admin = found[1]
+		}
+	}
+	require.NotEmpty(t, c.Admin, "one process made the first admin token")
+}
+
+// credential is the header of the admin token, where there is one.
+func (c *Cluster) credential() []string {
+	if c.Admin == "" {
+		return nil
+	}
+	return []string{"Authorization", "Bearer " + c.Admin}
+}
+
 // Members returns the ids of the nodes that a router sees as members in all their roles.
 func (n *Node) Members(ctx context.Context) (map[string]bool, error) {
-	res, err := n.Client("").Do(ctx, http.MethodGet, "/api/v1/cluster/topology", nil)
+	res, err := n.Client("").Do(ctx, http.MethodGet, "/api/v1/cluster/topology", nil, n.cluster.credential()...)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +171,7 @@ func (c *Cluster) StopAll() {
 // New prepares one more process without starting it or adding it to the lists.
 func (c *Cluster) New(t testing.TB, id, role string) *Node {
 	t.Helper()
-	n := &Node{ID: id, Role: role, ToPG: netproxy.Start(t, c.Postgres.Addr()), ToS3: netproxy.Start(t, c.S3.Endpoint)}
+	n := &Node{cluster: c, ID: id, Role: role, ToPG: netproxy.Start(t, c.Postgres.Addr()), ToS3: netproxy.Start(t, c.S3.Endpoint)}
 	dsn, err := url.Parse(c.Postgres.DSN())
 	require.NoError(t, err)
 	dsn.Host = n.ToPG.Addr()
