@@ -125,7 +125,7 @@ func (f *Front) readAll(h *held, body io.Reader, encoding string) ([]byte, error
 }
 
 // JSON writes JSON lines or a JSON array. JSON lines are written while they are read; an error then says how many rows from the
-// start are stored or refused, and the result counts what was stored.
+// start are stored or refused, and the result counts what was stored. An array passes limits as a whole.
 func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding string) (wire.Result, error) {
 	stream, err := t.Check()
 	if err != nil {
@@ -138,9 +138,9 @@ func (f *Front) JSON(ctx context.Context, t Target, body io.Reader, encoding str
 	defer r.Close()
 	h := f.hold(t.Org)
 	defer h.release()
-	plain, whole := f.metered(t.Org, h.streamed(r)), false
-	if f.limits.Rows.Limited(ctx, databaseOf(stream)) {
-		plain, whole = peekWhole(plain)
+	plain, whole, err := f.rated(ctx, stream, h, r)
+	if err != nil {
+		return wire.Result{}, err
 	}
 	return f.run(ctx, stream, whole, func(emit wire.Emit) (wire.Result, error) {
 		return jsonl.Decode(plain, stream, f.options(t.Org), emit)

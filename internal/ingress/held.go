@@ -34,6 +34,13 @@ func (h *held) take(n int64) error {
 		"(intake.inflight_memory_max is %d): send fewer at once", h.org, shares.Of(h.org), shares.Max()).After(time.Second)
 }
 
+// Room fails with fault.Unavailable when the org's bodies hold all that they may: then nothing more of it is to be read.
+func (f *Front) Room(org tenant.ID) error {
+	h := f.hold(org)
+	defer h.release()
+	return h.take(1)
+}
+
 func (h *held) release() {
 	h.front.inFlight.Release(h.org, h.bytes)
 	h.bytes = 0

@@ -268,25 +268,58 @@ func TestAboveTheBurst(t *testing.T) {
 // TestStreamOverTheRate sends more JSON lines than the burst: what the rate let pass is stored and told, no line is stored in part.
 func TestStreamOverTheRate(t *testing.T) {
 	t.Parallel()
-	for name, body := range map[string]string{
-		"lines": padded(450),
-		"array": "[" + strings.ReplaceAll(strings.TrimSpace(padded(450)), "\n", ",") + "]",
+	w := &writer{}
+	f, c, _ := limited(w)
+	result, err := f.JSON(t.Context(), target(), strings.NewReader(padded(450)), "")
+	require.True(t, fault.Is(err, fault.Limited), "%v", err)
+	require.Equal(t, 2*time.Second, fault.RetryAfter(err))
+	require.InDelta(t, 200, w.rows, 1)
+	require.Equal(t, w.rows, result.Accepted)
+	require.Equal(t, w.rows, result.Settled)
+	require.Contains(t, fault.Message(err), fmt.Sprintf("%d rows are stored", w.rows))
+
+	c.Advance(2 * time.Second)
+	rest := padded(450)[200*100:]
+	_, err = f.JSON(t.Context(), target(), strings.NewReader(rest[:100*100]), "")
+	require.NoError(t, err)
+}
+
+// TestArraysPassWhole sends bodies of JSON that must be whole: above the burst they can never pass, however much of them the rate would let
+// through in pieces; above what is left they are refused whole, and nothing is stored.
+func TestArraysPassWhole(t *testing.T) {
+	t.Parallel()
+	array := func(n int) string { return "[" + strings.ReplaceAll(strings.TrimSpace(padded(n)), "\n", ",") + "]" }
+	for name, make := range map[string]func(n int) string{
+		"array":                     array,
+		"array after space":         func(n int) string { return " \r\n\t" + array(n) },
+		"array after a mark":        func(n int) string { return "\xef\xbb\xbf" + array(n) },
+		"objects spread over lines": func(n int) string { return strings.Repeat("{\n\"n\":"+strings.Repeat(" ", 89)+"1\n}\n", n) },
 	} {
 		w := &writer{}
 		f, c, _ := limited(w)
-		result, err := f.JSON(t.Context(), target(), strings.NewReader(body), "")
-		require.True(t, fault.Is(err, fault.Limited), "%s: %v", name, err)
-		require.Equal(t, 2*time.Second, fault.RetryAfter(err), name)
-		require.InDelta(t, 200, w.rows, 1, name)
-		require.Equal(t, w.rows, result.Accepted, name)
-		require.Equal(t, w.rows, result.Settled, name)
-		require.Contains(t, fault.Message(err), fmt.Sprintf("%d rows are stored", w.rows), name)
-
-		c.Advance(2 * time.Second)
-		rest := padded(450)[200*100:]
-		_, err = f.JSON(t.Context(), target(), strings.NewReader(rest[:100*100]), "")
+		send := func(n int) (int, error) {
+			res, err := f.JSON(t.Context(), target(), strings.NewReader(make(n)), "")
+			return res.Accepted, err
+		}
+		_, err := send(450)
+		require.True(t, fault.Is(err, fault.TooLarge), "%s: %v", name, err)
+		require.Contains(t, fault.Message(err), "limits.ingestion_burst_size_mb", name)
+		rows, err := send(150)
 		require.NoError(t, err, name)
+		require.Equal(t, 150, rows, name)
+		_, err = send(150)
+		require.True(t, fault.Is(err, fault.Limited), "%s: %v", name, err)
+		require.Equal(t, 150, w.rows, "%s: nothing of a refused body is stored", name)
+		c.Advance(fault.RetryAfter(err))
+		_, err = send(150)
+		require.NoError(t, err, "%s: it passes after the wait that was told", name)
 	}
+	l := limits.Default()
+	l.IngestionRate = 1 << 20
+	f := ingress.NewFront(&writer{}, ingress.Limits{For: limits.Static(l), MaxBodyBytes: 10_000}, clock.System{}, nil)
+	_, err := f.JSON(t.Context(), target(), strings.NewReader(array(150)), "")
+	require.True(t, fault.Is(err, fault.TooLarge))
+	require.Contains(t, fault.Message(err), "intake.max_body_size")
 }
 
 func TestTargetNames(t *testing.T) {

@@ -2,9 +2,11 @@ package ingress
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 
+	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire"
 )
@@ -29,6 +31,37 @@ func (f *Front) whole(org tenant.ID, h *held, r io.Reader) (io.Reader, error) {
 		return nil, err
 	}
 	return bytes.NewReader(data), f.admit(org, len(data))
+}
+
+// rated returns a reader of a JSON body that the org's rate lets pass, and whether it is one that must be whole: it is then charged at once
+// and above the burst refused. Lines are charged while they are read. Without limits nobody asks what it is.
+func (f *Front) rated(ctx context.Context, to signal.Stream, h *held, r io.Reader) (plain io.Reader, whole bool, err error) {
+	rated := f.rate.Limited(to.Org)
+	if !rated && !f.limits.Rows.Limited(ctx, databaseOf(to)) {
+		return h.streamed(r), false, nil
+	}
+	r, whole = peekWhole(r)
+	if !rated || !whole {
+		return f.metered(to.Org, h.streamed(r)), whole, nil
+	}
+	plain, err = f.whole(to.Org, h, &capped{r: r, most: f.limits.MaxBodyBytes})
+	return plain, true, err
+}
+
+// capped is a reader of a body that must be whole.
+type capped struct {
+	r    io.Reader
+	most int64
+	n    int64
+}
+
+// Read implements io.Reader.
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); c.n > c.most {
+		return 0, tooLarge(c.most)
+	}
+	return n, err
 }
 
 // metered returns a reader of a stream whose size is not known before its end. It reads a piece ahead, at most as much as a chunk of

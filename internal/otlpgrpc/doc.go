@@ -5,6 +5,10 @@
 // a process. Errors become statuses here, with a RetryInfo where the same request may pass later; a request of which a part was
 // refused is a success with partial_success.
 //
+// Who calls, the rate of requests and whether the org's share of memory has room are judged before a message is read. Its size is charged
+// when it was read and inflated, before it is decoded: grpc-go tells the length of a message to nobody until then, so the bytes that it is
+// reading, at most MaxMessageBytes a call, are not yet counted.
+//
 // The package starts no goroutine. It must not import roles; of the edges it imports ingress alone,
 // for where rows go; auth says who is asking.
 package otlpgrpc

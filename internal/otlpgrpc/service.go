@@ -2,6 +2,7 @@ package otlpgrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -37,6 +38,8 @@ type authenticator interface {
 
 // front stores the records of an export request: ingress.Front. It keeps body only until it returns.
 type front interface {
+	// Room fails when the org's requests that are being read hold all that they may.
+	Room(org tenant.ID) error
 	OTLP(ctx context.Context, t ingress.Target, body []byte, enc otlp.Encoding) (wire.Result, error)
 }
 
@@ -67,6 +70,8 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 	}
 }
 
+// describe makes Export a stream of one message each way, which is the same on the wire: a unary handler of grpc-go is called only when the
+// message was read and inflated, and who calls is to be known before.
 func describe(sig signal.Signal) *grpc.ServiceDesc {
 	name := map[signal.Signal]string{
 		signal.Logs:    "opentelemetry.proto.collector.logs.v1.LogsService",
@@ -76,56 +81,62 @@ func describe(sig signal.Signal) *grpc.ServiceDesc {
 	return &grpc.ServiceDesc{
 		ServiceName: name,
 		HandlerType: (*exporter)(nil),
-		Methods: []grpc.MethodDesc{{
-			MethodName: "Export",
-			Handler: func(srv any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-				req := &message{}
-				if err := decode(req); err != nil {
-					return nil, err
-				}
-				call := func(ctx context.Context, req any) (any, error) {
-					return srv.(exporter).export(ctx, sig, req.(*message))
-				}
-				if intercept == nil {
-					return call(ctx, req)
-				}
-				return intercept(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: "/" + name + "/Export"}, call)
-			},
+		Streams: []grpc.StreamDesc{{
+			StreamName: "Export",
+			Handler:    func(srv any, stream grpc.ServerStream) error { return srv.(exporter).export(sig, stream) },
 		}},
 	}
 }
 
 // exporter is what gRPC checks a registered service for.
 type exporter interface {
-	export(ctx context.Context, sig signal.Signal, req *message) (*message, error)
+	export(sig signal.Signal, stream grpc.ServerStream) error
 }
 
 // export stores a request and turns an error into the call's status.
-func (s *Service) export(ctx context.Context, sig signal.Signal, req *message) (*message, error) {
-	org, result, err := s.store(ctx, sig, req.data)
+func (s *Service) export(sig signal.Signal, stream grpc.ServerStream) error {
+	org, result, err := s.store(stream, sig)
 	if err == nil {
-		return &message{otlp.Success(otlp.Protobuf, sig, result)}, nil
+		return stream.SendMsg(&message{otlp.Success(otlp.Protobuf, sig, result)})
+	}
+	if unread, ok := errors.AsType[*unreadError](err); ok {
+		return unread.status
 	}
 	if k := fault.KindOf(err); k == fault.Internal || k == fault.Corrupt {
-		s.logger.ErrorContext(ctx, "otlp export failed", "org", string(org), "signal", sig.String(), "error", err)
+		s.logger.ErrorContext(stream.Context(), "otlp export failed", "org", string(org), "signal", sig.String(), "error", err)
 	}
-	return nil, status.FromProto(otlp.Status(err)).Err()
+	return status.FromProto(otlp.Status(err)).Err()
 }
 
-func (s *Service) store(ctx context.Context, sig signal.Signal, body []byte) (org tenant.ID, res wire.Result, err error) {
+// unreadError is a message that gRPC could not read, in its own words.
+type unreadError struct{ status error }
+
+// Error implements error.
+func (e *unreadError) Error() string { return e.status.Error() }
+
+// store judges who calls and whether the org has room for one more message, and only then reads it.
+func (s *Service) store(stream grpc.ServerStream, sig signal.Signal) (org tenant.ID, res wire.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	ctx := stream.Context()
 	who, err := s.auth.GRPC(ctx, auth.Write)
 	if err != nil {
 		return "", res, err
 	}
 	org = who.Org()
+	if err := s.front.Room(org); err != nil {
+		return org, res, err
+	}
+	var req message
+	if err := stream.RecvMsg(&req); err != nil {
+		return org, res, &unreadError{err}
+	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	target := ingress.Target{Org: org, Database: first(md, databaseKey), Signal: sig, Stream: first(md, streamKey, streamKeyAlias)}
-	res, err = s.front.OTLP(ctx, target, body, otlp.Protobuf)
+	res, err = s.front.OTLP(ctx, target, req.data, otlp.Protobuf)
 	return org, res, err
 }
 

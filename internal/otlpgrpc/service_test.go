@@ -30,6 +30,7 @@ import (
 	"github.com/millstream/millstream/internal/ingress"
 	"github.com/millstream/millstream/internal/otlpgrpc"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 	"github.com/millstream/millstream/internal/wire"
 	"github.com/millstream/millstream/internal/wire/otlp"
 )
@@ -51,6 +52,13 @@ type recorder struct {
 	mu      sync.Mutex
 	targets []ingress.Target
 	rows    int
+}
+
+func (r *recorder) Room(org tenant.ID) error {
+	if org == "full" {
+		return fault.New(fault.Unavailable, "no room").After(time.Second)
+	}
+	return nil
 }
 
 func (r *recorder) OTLP(_ context.Context, t ingress.Target, body []byte, enc otlp.Encoding) (wire.Result, error) {
@@ -201,4 +209,42 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(export([]byte("{}"))))
 	require.Equal(t, codes.Internal, status.Code(export([]byte("xyz"))), "a panic stays inside its call")
 	require.Equal(t, codes.ResourceExhausted, status.Code(export(make([]byte, otlpgrpc.MaxMessageBytes+1))))
+}
+
+// TestNothingIsReadOfUnknownCallers begins calls whose message never comes, or is too large: who may not write, or has no room, is told so
+// without it.
+func TestNothingIsReadOfUnknownCallers(t *testing.T) {
+	t.Parallel()
+	front := &recorder{}
+	conn := dial(t, front, auth.ModeHeader, grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	const method = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+	for name, c := range map[string]struct {
+		orgs  []string
+		code  codes.Code
+		retry bool
+	}{
+		"no org":  {nil, codes.Unauthenticated, false},
+		"two":     {[]string{"a", "b"}, codes.InvalidArgument, false},
+		"no name": {[]string{".."}, codes.InvalidArgument, false},
+		"no room": {[]string{"full"}, codes.Unavailable, true},
+	} {
+		ctx := t.Context()
+		for _, org := range c.orgs {
+			ctx := metadata.AppendToOutgoingContext(ctx, "x-scope-orgid", org)
+		}
+		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
+		require.NoError(t, err, name)
+		err = stream.RecvMsg(nil)
+		require.Equal(t, c.code, status.Code(err), "%s: %v", name, err)
+		require.Equal(t, c.retry, len(status.Convert(err).Details()) == 1, name)
+		err = conn.Invoke(ctx, method, make([]byte, otlpgrpc.MaxMessageBytes+1), nil)
+		require.Equal(t, c.code, status.Code(err), "%s: %v", name, err)
+	}
+	require.Empty(t, front.targets)
+
+	stream, err := conn.NewStream(metadata.AppendToOutgoingContext(t.Context(), "x-scope-orgid", "a"), &grpc.StreamDesc{ClientStreams: true}, method)
+	require.NoError(t, err)
+	require.NoError(t, stream.CloseSend())
+	require.NotEqual(t, codes.OK, status.Code(stream.RecvMsg(nil)), "a call without a message")
+	require.Empty(t, front.targets)
 }
