@@ -61,6 +61,10 @@ type Names interface {
 	// EnsureStreams returns the streams of one org and database in the order asked, making those that do not exist (and their
 	// datasets). ErrNoDatabase when the database does not exist, Invalid when the streams are of several.
 	EnsureStreams(ctx context.Context, streams []signal.Stream) ([]Stream, error)
+	// EnsureStreamsWithin is EnsureStreams for an org that may have limit named streams, over all databases and signals: when those that do
+	// not exist would be more, nothing is made and the error is ErrTooManyStreams. Processes that ask at the same moment cannot pass the
+	// limit together.
+	EnsureStreamsWithin(ctx context.Context, streams []signal.Stream, limit int) ([]Stream, error)
 	// Streams lists the streams of an org in all databases, sorted by database, signal and name.
 	Streams(ctx context.Context, org tenant.ID) ([]Stream, error)
 	// AlterStream sets options of a stream and removes those whose value is nil. ErrNoStream when there is none.

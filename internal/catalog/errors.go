@@ -6,6 +6,7 @@ import "github.com/millstream/millstream/internal/fault"
 var (
 	ErrNoDatabase     = fault.New(fault.NotFound, "database not found")
 	ErrDatabaseExists = fault.New(fault.Conflict, "database already exists")
+	ErrTooManyStreams = fault.New(fault.Limited, "the org has all the streams that it may have")
 	ErrNoStream       = fault.New(fault.NotFound, "stream not found")
 	ErrConflict       = fault.New(fault.Conflict, "a source segment is not live any more")
 	ErrIndexChanged   = fault.New(fault.Conflict, "the segment is not live any more or has another index")

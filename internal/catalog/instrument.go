@@ -110,6 +110,10 @@ func (m *instrumented) DatabasesWithOptions(ctx context.Context) ([]Database, er
 	return observeValue(m, "databases_with_options", func() ([]Database, error) { return m.next.DatabasesWithOptions(ctx) })
 }
 
+func (m *instrumented) EnsureStreamsWithin(ctx context.Context, streams []signal.Stream, limit int) ([]Stream, error) {
+	return observeValue(m, "ensure_streams", func() ([]Stream, error) { return m.next.EnsureStreamsWithin(ctx, streams, limit) })
+}
+
 func (m *instrumented) EnsureStreams(ctx context.Context, streams []signal.Stream) ([]Stream, error) {
 	return observeValue(m, "ensure_streams", func() ([]Stream, error) { return m.next.EnsureStreams(ctx, streams) })
 }

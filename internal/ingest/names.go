@@ -108,6 +108,20 @@ func (n *names) register(ctx context.Context, streams []signal.Stream) error {
 	if err != nil {
 		return err
 	}
+	return n.adopt(ctx, registered)
+}
+
+// registerWithin is register for an org that may have limit streams: catalog.ErrTooManyStreams when it has no room for them.
+func (n *names) registerWithin(ctx context.Context, streams []signal.Stream, limit int) error {
+	registered, err := n.catalog.EnsureStreamsWithin(ctx, streams, limit)
+	if err != nil {
+		return err
+	}
+	return n.adopt(ctx, registered)
+}
+
+// adopt takes over streams that the catalog knows.
+func (n *names) adopt(ctx context.Context, registered []catalog.Stream) error {
 	for _, s := range registered {
 		k := &knownStream{Stream: s}
 		k.mu.seen = make(map[string]struct{})

@@ -77,6 +77,7 @@ func (o Options) withDefaults() Options {
 type Catalog interface {
 	catalog.Writers
 	EnsureStreams(ctx context.Context, streams []signal.Stream) ([]catalog.Stream, error)
+	EnsureStreamsWithin(ctx context.Context, streams []signal.Stream, limit int) ([]catalog.Stream, error)
 	Streams(ctx context.Context, org tenant.ID) ([]catalog.Stream, error)
 	ReserveColumns(ctx context.Context, stream catalog.StreamID, names []string) ([]catalog.Column, error)
 	Columns(ctx context.Context, stream catalog.StreamID) ([]catalog.Column, error)

@@ -2,10 +2,12 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/signal"
@@ -21,8 +23,8 @@ const (
 	fullWait = 30 * time.Second
 )
 
-// streamLimits keeps orgs from having more named streams than they may. Counting and registering is one step of this process; two
-// processes that register at the same moment may both pass, so that an org can have a few streams more.
+// streamLimits keeps orgs from having more named streams than they may. What it remembers spares the catalog questions; the catalog has
+// the last word, since processes may register at the same moment.
 type streamLimits struct {
 	mu   sync.Mutex
 	full map[tenant.ID]fullOrg
@@ -64,26 +66,47 @@ func (g *Ingest) limitStreams(ctx context.Context, b *signal.Batch, refused *sig
 	return withoutMetrics(ctx, b, beyond, refused, refusal)
 }
 
+// registerTries is how often streams are chosen anew because another process took the room meanwhile.
+const registerTries = 5
+
 // registerWithin registers those of the streams that the org may have and returns the others, with the number of streams that it has.
 func (g *Ingest) registerWithin(ctx context.Context, missing []signal.Stream, limit int) (beyond []signal.Stream, has int, err error) {
 	org := missing[0].Org
 	l := &g.streams
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := g.deps.Clock.Now()
-	of, ok := l.full[org]
-	if !ok || now.After(of.until) || len(of.known) < limit {
-		if of.known, err = g.streamsOf(ctx, org); err != nil {
-			return nil, 0, err
+	for range registerTries {
+		of, ok := l.full[org]
+		if !ok || g.deps.Clock.Now().After(of.until) || len(of.known) < limit {
+			if of.known, err = g.streamsOf(ctx, org); err != nil {
+				return nil, 0, err
+			}
+			delete(l.full, org)
 		}
-		delete(l.full, org)
+		has = len(of.known)
+		var allowed []signal.Stream
+		allowed, beyond = of.choose(missing, limit)
+		if len(beyond) > 0 && has >= limit {
+			l.remember(org, of.known, g.deps.Clock.Now())
+		}
+		if len(allowed) == 0 {
+			return beyond, has, nil
+		}
+		err = g.names.registerWithin(ctx, allowed, limit)
+		if !errors.Is(err, catalog.ErrTooManyStreams) {
+			return beyond, has, err
+		}
+		delete(l.full, org) // what was known of it is no longer so
 	}
-	var allowed []signal.Stream
-	has = len(of.known)
-	room := limit - has
+	return nil, has, err
+}
+
+// choose divides streams into those that the org has or has room for, in their order, and the others.
+func (o fullOrg) choose(missing []signal.Stream, limit int) (allowed, beyond []signal.Stream) {
+	room := limit - len(o.known)
 	for _, s := range missing {
 		switch {
-		case of.known[s]:
+		case o.known[s]:
 			allowed = append(allowed, s)
 		case room > 0:
 			room--
@@ -92,18 +115,17 @@ func (g *Ingest) registerWithin(ctx context.Context, missing []signal.Stream, li
 			beyond = append(beyond, s)
 		}
 	}
-	if len(beyond) > 0 && has >= limit {
-		if len(l.full) >= maxFull {
-			clear(l.full)
-		}
-		if _, ok := l.full[org]; !ok {
-			l.full[org] = fullOrg{now.Add(fullFor), of.known}
-		}
+	return allowed, beyond
+}
+
+// remember notes that an org has no room, for a while.
+func (l *streamLimits) remember(org tenant.ID, known map[signal.Stream]bool, now time.Time) {
+	if len(l.full) >= maxFull {
+		clear(l.full)
 	}
-	if len(allowed) > 0 {
-		err = g.names.register(ctx, allowed)
+	if _, ok := l.full[org]; !ok {
+		l.full[org] = fullOrg{now.Add(fullFor), known}
 	}
-	return beyond, has, err
 }
 
 // streamsOf returns the named streams of an org.

@@ -112,6 +112,30 @@ func TestStreamsAtTheSameTimeKeepToTheLimit(t *testing.T) {
 	require.NoError(t, g.Close(t.Context()))
 }
 
+// TestProcessesKeepToTheLimitTogether has two processes register streams of one org at the same time: together they have as many as it may
+// have, and a row of a known metric beside new ones is stored by both.
+func TestProcessesKeepToTheLimitTogether(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, t.TempDir())
+	one := s.open(t, maxStreams(9))
+	s.dir = t.TempDir() // of the second one's log
+	two := s.open(t, maxStreams(9), func(o *ingest.Options) { o.Node = "n2" })
+	var wg sync.WaitGroup
+	for i := range 24 {
+		g, b := []*ingest.Ingest{one, two}[i%2], points("m"+string(rune('a'+i)), "m"+string(rune('b'+i)))
+		wg.Go(func() {
+			defer b.Release()
+			_ = g.Write(context.Background(), b)
+		})
+	}
+	wg.Wait()
+	all, err := s.catalog.Streams(t.Context(), "t1")
+	require.NoError(t, err)
+	require.Len(t, all, 9)
+	require.NoError(t, one.Close(t.Context()))
+	require.NoError(t, two.Close(t.Context()))
+}
+
 // TestOneOrgCannotFillTheBuffers lets one org write until it is refused; another one's rows are taken all the same.
 func TestOneOrgCannotFillTheBuffers(t *testing.T) {
 	t.Parallel()

@@ -228,10 +228,11 @@ func TestNothingIsReadOfUnknownCallers(t *testing.T) {
 		"no name": {[]string{".."}, codes.InvalidArgument, false},
 		"no room": {[]string{"full"}, codes.Unavailable, true},
 	} {
-		ctx := t.Context()
+		var pairs []string
 		for _, org := range c.orgs {
-			ctx := metadata.AppendToOutgoingContext(ctx, "x-scope-orgid", org)
+			pairs = append(pairs, "x-scope-orgid", org)
 		}
+		ctx := metadata.AppendToOutgoingContext(t.Context(), pairs...)
 		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
 		require.NoError(t, err, name)
 		err = stream.RecvMsg(nil)
@@ -242,7 +243,8 @@ func TestNothingIsReadOfUnknownCallers(t *testing.T) {
 	}
 	require.Empty(t, front.targets)
 
-	stream, err := conn.NewStream(metadata.AppendToOutgoingContext(t.Context(), "x-scope-orgid", "a"), &grpc.StreamDesc{ClientStreams: true}, method)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-scope-orgid", "a")
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
 	require.NoError(t, err)
 	require.NoError(t, stream.CloseSend())
 	require.NotEqual(t, codes.OK, status.Code(stream.RecvMsg(nil)), "a call without a message")

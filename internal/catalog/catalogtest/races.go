@@ -22,6 +22,7 @@ func raceCases() []testCase {
 		{"rounds over the same datasets in different orders", raceOrders},
 		{"a snapshot never sees a segment without its sequence", raceSnapshot},
 		{"streams get one id", raceStreams},
+		{"streams keep to a limit", raceLimit},
 		{"columns get one id and name", raceColumns},
 		{"drop against commit", raceDrop},
 	}
@@ -261,6 +262,47 @@ func raceStreams(f *fixture) {
 	list, err := f.Streams(f.ctx, acme)
 	require.NoError(f.t, err)
 	require.Len(f.t, list, len(seen))
+}
+
+// raceLimit: callers that each register streams of their own, in two databases, never have more together than the limit, and as many as
+// fit. Streams that exist are found by everybody, and another org's do not count.
+func raceLimit(f *fixture) {
+	const callers, limit = 16, 7
+	f.create("d")
+	f.logs(other, "a")
+	there := signal.Stream{Org: acme, Database: signal.DefaultDatabase, Signal: signal.Logs, Name: "there"}
+	_, err := f.EnsureStreamsWithin(f.ctx, []signal.Stream{there}, limit)
+	require.NoError(f.t, err)
+	var made, refused atomic.Int64
+	together(callers, func(i int) {
+		for k := range 3 {
+			database := []string{signal.DefaultDatabase, "d"}[i%2]
+			s := signal.Stream{Org: acme, Database: database, Signal: signal.Metrics, Name: fmt.Sprintf("s%d.%d", i, k)}
+			switch _, err := f.EnsureStreamsWithin(f.ctx, []signal.Stream{s}, limit); {
+			case err == nil:
+				made.Add(1)
+			case errors.Is(err, catalog.ErrTooManyStreams):
+				refused.Add(1)
+			default:
+				f.t.Error(err)
+			}
+		}
+		if _, err := f.EnsureStreamsWithin(f.ctx, []signal.Stream{there}, 1); err != nil {
+			f.t.Error(err)
+		}
+	})
+	require.Equal(f.t, int64(limit-1), made.Load())
+	require.Equal(f.t, int64(3*callers-limit+1), refused.Load())
+	list, err := f.Streams(f.ctx, acme)
+	require.NoError(f.t, err)
+	require.Len(f.t, list, limit)
+	two := []signal.Stream{
+		{Org: acme, Database: "d", Signal: signal.Logs, Name: "x"}, {Org: acme, Database: "d", Signal: signal.Logs, Name: "y"},
+	}
+	_, err = f.EnsureStreamsWithin(f.ctx, two, limit+1)
+	require.ErrorIs(f.t, err, catalog.ErrTooManyStreams, "all or none")
+	_, err = f.EnsureStreamsWithin(f.ctx, two, limit+2)
+	require.NoError(f.t, err)
 }
 
 // raceColumns: callers that reserve names differing in case at once agree on ids and physical names.

@@ -84,6 +84,10 @@ var (
 	sqlStreams string
 	//go:embed sql/streams_insert.sql
 	sqlStreamsInsert string
+	//go:embed sql/streams_count.sql
+	sqlStreamsCount string
+	//go:embed sql/streams_lock.sql
+	sqlStreamsLock string
 	//go:embed sql/streams_named.sql
 	sqlStreamsNamed string
 	//go:embed sql/writer_delete.sql

@@ -15,6 +15,40 @@ import (
 
 // EnsureStreams implements catalog.Names. Streams that exist are found by one statement without a lock.
 func (c *Catalog) EnsureStreams(ctx context.Context, streams []signal.Stream) ([]catalog.Stream, error) {
+	return c.ensure(ctx, streams, register)
+}
+
+// streamsLock tells the locks of orgs that register streams from other advisory locks.
+const streamsLock = 0x7374726d
+
+// EnsureStreamsWithin implements catalog.Names. One registration of an org at a time counts and makes; what exists is found before, without
+// waiting.
+func (c *Catalog) EnsureStreamsWithin(ctx context.Context, streams []signal.Stream, limit int) ([]catalog.Stream, error) {
+	return c.ensure(ctx, streams, func(ctx context.Context, db conn, wanted []signal.Stream) (map[signal.Stream]catalog.Stream, error) {
+		org := wanted[0].Org
+		if _, err := exec(ctx, db, sqlStreamsLock, streamsLock, org); err != nil {
+			return nil, err
+		}
+		found, err := register(ctx, db, wanted)
+		if err != nil {
+			return nil, err
+		}
+		var has int
+		if err := db.QueryRow(ctx, sqlStreamsCount, org).Scan(&has); err != nil {
+			return nil, err
+		}
+		if has > limit {
+			return nil, catalog.ErrTooManyStreams // which takes back what was made
+		}
+		return found, nil
+	})
+}
+
+// ensure finds streams, and registers them when one is missing.
+func (c *Catalog) ensure(
+	ctx context.Context, streams []signal.Stream,
+	register func(context.Context, conn, []signal.Stream) (map[signal.Stream]catalog.Stream, error),
+) ([]catalog.Stream, error) {
 	if len(streams) == 0 {
 		return nil, nil
 	}

@@ -84,6 +84,8 @@ var (
 	sqlStreamOptions string
 	//go:embed sql/streams.sql
 	sqlStreams string
+	//go:embed sql/streams_count.sql
+	sqlStreamsCount string
 	//go:embed sql/streams_named.sql
 	sqlStreamsNamed string
 	//go:embed sql/writer_delete.sql

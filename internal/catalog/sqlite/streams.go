@@ -12,7 +12,33 @@ import (
 )
 
 // EnsureStreams implements catalog.Names. Streams that exist are found without the write lock.
-func (c *Catalog) EnsureStreams(ctx context.Context, streams []signal.Stream) (out []catalog.Stream, err error) {
+func (c *Catalog) EnsureStreams(ctx context.Context, streams []signal.Stream) ([]catalog.Stream, error) {
+	return c.ensure(ctx, streams, c.register)
+}
+
+// EnsureStreamsWithin implements catalog.Names.
+func (c *Catalog) EnsureStreamsWithin(ctx context.Context, streams []signal.Stream, limit int) ([]catalog.Stream, error) {
+	return c.ensure(ctx, streams, func(ctx context.Context, tx *sql.Tx, wanted []signal.Stream) (map[signal.Stream]catalog.Stream, error) {
+		found, err := c.register(ctx, tx, wanted)
+		if err != nil {
+			return nil, err
+		}
+		var has int
+		if err := tx.QueryRowContext(ctx, sqlStreamsCount, wanted[0].Org).Scan(&has); err != nil {
+			return nil, err
+		}
+		if has > limit {
+			return nil, catalog.ErrTooManyStreams // which takes back what was made
+		}
+		return found, nil
+	})
+}
+
+// ensure finds streams, and registers them when one is missing.
+func (c *Catalog) ensure(
+	ctx context.Context, streams []signal.Stream,
+	register func(context.Context, *sql.Tx, []signal.Stream) (map[signal.Stream]catalog.Stream, error),
+) ([]catalog.Stream, error) {
 	if len(streams) == 0 {
 		return nil, nil
 	}
@@ -21,7 +47,7 @@ func (c *Catalog) EnsureStreams(ctx context.Context, streams []signal.Stream) (o
 	}
 	wanted := rules.Dedup(streams)
 	var found map[signal.Stream]catalog.Stream
-	err = c.read(ctx, "find streams", func(tx *sql.Tx) error {
+	err := c.read(ctx, "find streams", func(tx *sql.Tx) error {
 		d, ok, err := findDatabase(ctx, tx, wanted[0].Org, wanted[0].Database)
 		if err != nil || !ok {
 			return err
@@ -30,8 +56,8 @@ func (c *Catalog) EnsureStreams(ctx context.Context, streams []signal.Stream) (o
 		return err
 	})
 	if err == nil && len(found) < len(wanted) {
-		err = c.write(ctx, "register streams", func(tx *sql.Tx) error {
-			found, err = c.register(ctx, tx, wanted)
+		err = c.write(ctx, "register streams", func(tx *sql.Tx) (err error) {
+			found, err = register(ctx, tx, wanted)
 			return err
 		})
 	}
