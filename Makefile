@@ -45,6 +45,7 @@ test: setup .tools/services .tools/versitygw ## run all tests, with a PostgreSQL
 .PHONY: test-long
 test-long: setup ## run the tests with millions of rows and gigabytes of log (half an hour, 30 GB of disk below TMPDIR)
 	go test -p 1 -tags long -timeout 120m -count 1 -v -run '$(or $(RUN),Millions|Gigabytes|TenThousand)' $(ARGS) ./test/e2e ./test/query ./test/promql ./internal/compactor
+	cd test/clients/otel && go test -tags long -timeout 20m -count 1 -v -run '$(or $(RUN),StockCollector)' $(ARGS) .
 
 .PHONY: test-prometheus
 test-prometheus: setup .tools/prometheus .tools/promtool ## compare with a real Prometheus and promtool (builds them, minutes; then a quarter of an hour)

@@ -105,6 +105,12 @@ func awaitRows(t *testing.T, q mstest.Client, table string, rows int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+	awaitRowsUntil(ctx, t, q, table, rows)
+}
+
+// awaitRowsUntil is awaitRows as long as a context lasts.
+func awaitRowsUntil(ctx context.Context, t *testing.T, q mstest.Client, table string, rows int) {
+	t.Helper()
 	require.NoError(t, mstest.WaitFor(ctx, func(ctx context.Context) error {
 		a, err := q.Ask(ctx, "SELECT count(*) FROM "+table)
 		if err != nil {
