@@ -51,7 +51,7 @@ func (t *table) selective() bool {
 }
 
 func (r *run) findIn(ctx context.Context, t *table, name string) error {
-	search, err := r.search(ctx, t, rowfind.Unordered)
+	search, err := r.search(ctx, t, rowfind.Unordered, 0)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,9 @@ func (r *run) findIn(ctx context.Context, t *table, name string) error {
 	if err != nil {
 		return fmt.Errorf("look for rows: %w", err)
 	}
-	if t.found, err = r.loadFound(ctx, found, name); err != nil {
+	records := recordsOf(found)
+	defer releaseAll(records)
+	if t.found, err = r.loadFound(ctx, records, name); err != nil {
 		return err
 	}
 	t.searched.add(search.Stats())
@@ -80,8 +82,8 @@ func without(segments, others []catalog.Segment) []catalog.Segment {
 	})
 }
 
-// search opens a search over the segments of a table.
-func (r *run) search(ctx context.Context, t *table, order rowfind.Order) (*rowfind.Search, error) {
+// search opens a search over the segments of a table. unit is rowfind.Query's.
+func (r *run) search(ctx context.Context, t *table, order rowfind.Order, unit int64) (*rowfind.Search, error) {
 	paths, err := r.pin(ctx, []*table{t})
 	if err != nil {
 		return nil, err
@@ -89,6 +91,7 @@ func (r *run) search(ctx context.Context, t *table, order rowfind.Order) (*rowfi
 	useful := t.time.Intersect(t.Time)
 	q := rowfind.Query{
 		Start: useful.Start, End: useful.End, Order: order, Nanos: t.names(signal.NanosColumn), MaxRows: maxFoundRows, MaxBytes: maxFoundBytes,
+		Unit: unit,
 	}
 	columns := t.columns()
 	places := make(map[rowfind.Field]int)
@@ -121,24 +124,37 @@ func (r *run) search(ctx context.Context, t *table, order rowfind.Order) (*rowfi
 }
 
 // loadFound copies found rows into a temporary table. It is nil without rows.
-func (r *run) loadFound(ctx context.Context, found *rowfind.Found, name string) (*freshTable, error) {
-	if found.Record == nil {
+func (r *run) loadFound(ctx context.Context, found []arrow.RecordBatch, name string) (*freshTable, error) {
+	if len(found) == 0 {
 		return nil, nil
 	}
-	defer found.Record.Release()
 	all := freshFilter{time: sqlplan.TimeRange{Start: sqlplan.MinTime, End: sqlplan.MaxTime}, columns: make(map[string]bool)}
-	for _, f := range found.Record.Schema().Fields() {
-		all.columns[f.Name] = true
+	t := &freshTable{name: name, filter: all}
+	for _, record := range found {
+		t.rows += record.NumRows()
+		for _, f := range record.Schema().Fields() {
+			all.columns[f.Name] = true
+		}
 	}
-	t := &freshTable{name: name, filter: all, rows: found.Record.NumRows()}
-	t.layOut([]arrow.RecordBatch{found.Record})
+	t.layOut(found)
 	schema := t.schema()
-	batch := t.batch(schema, found.Record)
-	defer batch.Release()
-	if err := r.instance.LoadTable(ctx, name, schema, []arrow.RecordBatch{batch}); err != nil {
+	batches := make([]arrow.RecordBatch, len(found))
+	defer func() { releaseAll(batches) }()
+	for i, record := range found {
+		batches[i] = t.batch(schema, record)
+	}
+	if err := r.instance.LoadTable(ctx, name, schema, batches); err != nil {
 		return nil, fmt.Errorf("copy found rows: %w", err)
 	}
 	return t, nil
+}
+
+// recordsOf returns the record of found rows, if there are any.
+func recordsOf(found *rowfind.Found) []arrow.RecordBatch {
+	if found.Record == nil {
+		return nil
+	}
+	return []arrow.RecordBatch{found.Record}
 }
 
 // findFirst answers a statement for the first rows in time from the rows that a search finds first. It is nil when that does not
@@ -148,7 +164,7 @@ func (r *run) findFirst(ctx context.Context, t *table, loaded map[catalog.Datase
 	if t.TopN.Descending {
 		order = rowfind.Newest
 	}
-	search, err := r.search(ctx, t, order)
+	search, err := r.search(ctx, t, order, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +179,13 @@ func (r *run) findFirst(ctx context.Context, t *table, loaded map[catalog.Datase
 		}
 		part := *t
 		part.segments, part.time = nil, t.time.Intersect(sqlplan.TimeRange{Start: found.Start, End: found.End})
-		if part.found, err = r.loadFound(ctx, found, "ms_found_0"); err != nil {
+		records := recordsOf(found)
+		part.found, err = r.loadFound(ctx, records, "ms_found_0")
+		releaseAll(records)
+		if err != nil {
 			return nil, err
 		}
-		out, err := r.collect(ctx, &part, loaded)
+		out, err := r.collect(ctx, r.plan.SQL, &part, loaded)
 		if err != nil {
 			return nil, err
 		}

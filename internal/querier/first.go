@@ -42,7 +42,7 @@ func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.Datase
 		}
 	}
 	if !t.TopN.Filtered {
-		return r.execute(ctx, []*table{t}, loaded)
+		return r.execute(ctx, r.plan.SQL, []*table{t}, loaded)
 	}
 	for _, first := range t.tries(r.querier.opts.FirstScanRows) {
 		part := *t
@@ -50,7 +50,7 @@ func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.Datase
 		part.segments = slices.DeleteFunc(slices.Clone(t.segments), func(s catalog.Segment) bool {
 			return s.MaxTime < part.time.Start || s.MinTime >= part.time.End
 		})
-		found, err := r.collect(ctx, &part, loaded)
+		found, err := r.collect(ctx, r.plan.SQL, &part, loaded)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *run) firstRows(ctx context.Context, t *table, loaded map[catalog.Datase
 			return nil, err
 		}
 	}
-	return r.execute(ctx, []*table{t}, loaded)
+	return r.execute(ctx, r.plan.SQL, []*table{t}, loaded)
 }
 
 // tries returns the time ranges to look through, each holding the one before: the first has about want rows of segments, the others
@@ -105,9 +105,9 @@ func (t *table) estimate(r sqlplan.TimeRange) int64 {
 	return int64(rows)
 }
 
-// collect runs the statement over one table and holds its rows, of which there are at most maxFirstRows.
-func (r *run) collect(ctx context.Context, t *table, loaded map[catalog.DatasetID]*freshTable) (*collected, error) {
-	result, err := r.execute(ctx, []*table{t}, loaded)
+// collect runs a form of the statement over one table and holds its rows, of which there are at most maxFirstRows.
+func (r *run) collect(ctx context.Context, statement string, t *table, loaded map[catalog.DatasetID]*freshTable) (*collected, error) {
+	result, err := r.execute(ctx, statement, []*table{t}, loaded)
 	if err != nil {
 		return nil, err
 	}

@@ -120,18 +120,21 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if first := firstRowsOf(tables); first != nil {
 		return r.firstRows(ctx, first, loaded, state)
 	}
+	if counted, err := r.countRows(ctx, tables, loaded, state); counted != nil || err != nil {
+		return counted, err
+	}
 	if err := r.findRows(ctx, tables, state); err != nil {
 		return nil, err
 	}
-	return r.execute(ctx, tables, loaded)
+	return r.execute(ctx, r.plan.SQL, tables, loaded)
 }
 
-// execute makes the views of the tables and runs the statement over them.
-func (r *run) execute(ctx context.Context, tables []*table, loaded map[catalog.DatasetID]*freshTable) (rows, error) {
+// execute makes the views of the tables and runs a form of the statement over them.
+func (r *run) execute(ctx context.Context, statement string, tables []*table, loaded map[catalog.DatasetID]*freshTable) (rows, error) {
 	if err := r.createViews(ctx, tables, loaded); err != nil {
 		return nil, err
 	}
-	rows, err := r.instance.Query(ctx, r.plan.SQL)
+	rows, err := r.instance.Query(ctx, statement)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type table struct {
 	// found holds rows that were read in front of the engine; their segments are not in segments any more but in searched.
 	found    *freshTable
 	searched searched
+	counted  bool // the view shows sqlplan.CountColumn: how many rows each of its rows stands for
 }
 
 // variant is a column of a file or of a temporary table that holds the values of one type.
@@ -185,6 +186,7 @@ func (t *table) selectFiles(columns []column, g *group, paths map[catalog.Segmen
 	if key != nil {
 		items = append(items, key.items(ident(signal.LabelsColumn), nanos, versionOfFile(g.versions), "0")...)
 	}
+	items = append(items, t.countItem(nil)...)
 	files := make([]string, len(g.segments))
 	for i, s := range g.segments {
 		files[i] = literal(duck.PatternPath(paths[s.ID]))
@@ -224,6 +226,11 @@ func (t *table) selectFresh(columns []column, f *freshTable, key *keyNames) stri
 	if key != nil {
 		items = append(items, key.items(f.text(signal.LabelsColumn), nanos, versionOfFresh(), "rowid")...)
 	}
+	counts := f.variants(sqlplan.CountColumn)
+	items = append(items, t.countItem(counts)...)
+	if len(counts) > 0 {
+		return selectSQL(items, ident(f.name), nil) // its times are cut down, and all of its rows count
+	}
 	where := t.conditions("t", f.text(signal.MetricColumn), false)
 	if t.stream.isMetric() {
 		var sampled []string
@@ -254,7 +261,20 @@ func (t *table) selectNothing(columns []column) string {
 	if t.names(signal.BlockColumn) {
 		items = append(items, "CAST(NULL AS BIGINT) AS "+ident(signal.BlockColumn))
 	}
+	items = append(items, t.countItem(nil)...)
 	return "SELECT " + strings.Join(items, ", ") + " WHERE false"
+}
+
+// countItem says how many rows a row stands for, if the view says it: what the column of counts says, else one.
+func (t *table) countItem(counts []variant) []string {
+	switch {
+	case !t.counted:
+		return nil
+	case len(counts) > 0:
+		return []string{ident(counts[0].name) + " AS " + ident(sqlplan.CountColumn)}
+	default:
+		return []string{"CAST(1 AS BIGINT) AS " + ident(sqlplan.CountColumn)}
+	}
 }
 
 // conditions hide rows: other metrics of the dataset, and what is outside the time range.

@@ -4,6 +4,9 @@
 // reads the columns of the conditions, on all processors, and the wanted columns of the rows that are left (late materialisation), and
 // gives them as Arrow records. The engine then runs the whole statement over them; nothing here decides what is in an answer.
 //
+// Count is for statements that need to know only how many rows there are of each combination of values: it counts them by the codes of
+// their dictionaries, and the engine runs the statement over the counts.
+//
 // Invariants:
 //
 //   - What is found is a superset of the rows that fulfil all conditions: a row is left out only when a condition is false for it as

@@ -51,6 +51,7 @@ type Query struct {
 	Nanos      bool // the digits below a microsecond are wanted
 	Order      Order
 	MaxRows    int   // more are not found
+	Unit       int64 // of Count: microseconds that times are cut down to a multiple of; 0 = the time is not asked for
 	MaxBytes   int64 // of the rows' values, about
 }
 
@@ -208,6 +209,24 @@ func (s *Search) Stats() Stats {
 
 // run looks at tasks on all processors, until one fails or enough says so.
 func (s *Search) run(ctx context.Context, tasks []task, enough func(*hit) bool) error {
+	var mu sync.Mutex
+	return s.each(ctx, tasks, func(w *worker, t *task) (bool, error) {
+		h, err := w.look(t)
+		if err != nil {
+			return true, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		s.hits = append(s.hits, h)
+		h.file.stats.RowGroups++
+		h.file.stats.Rows += int64(h.file.footer.Rows(h.group))
+		h.count()
+		return enough(h), nil
+	})
+}
+
+// each gives the tasks to the workers, as many as there are processors, until one says to stop or fails.
+func (s *Search) each(ctx context.Context, tasks []task, do func(w *worker, t *task) (stop bool, err error)) error {
 	for len(s.workers) < min(runtime.GOMAXPROCS(0), len(tasks)) {
 		w, err := newWorker(&s.query)
 		if err != nil {
@@ -216,45 +235,28 @@ func (s *Search) run(ctx context.Context, tasks []task, enough func(*hit) bool) 
 		s.workers = append(s.workers, w)
 	}
 	var group sync.WaitGroup
-	var mu sync.Mutex
-	next, stop := 0, false
-	var failed error
-	take := func() *task {
-		mu.Lock()
-		defer mu.Unlock()
-		if stop || next == len(tasks) {
-			return nil
-		}
-		next++
-		return &tasks[next-1]
-	}
-	give := func(h *hit, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			stop, failed = true, cmp.Or(failed, err)
-		default:
-			s.hits = append(s.hits, h)
-			h.file.stats.RowGroups++
-			h.file.stats.Rows += int64(h.file.footer.Rows(h.group))
-			h.count()
-			stop = stop || enough(h)
-		}
-	}
-	for _, w := range s.workers {
+	var next atomic.Int64
+	var stop atomic.Bool
+	errs := make([]error, len(s.workers))
+	for i, w := range s.workers {
 		group.Go(func() {
-			for t := take(); t != nil; t = take() {
-				if err := ctx.Err(); err != nil {
-					give(nil, context.Cause(ctx))
+			for !stop.Load() {
+				at := int(next.Add(1)) - 1
+				if at >= len(tasks) {
 					return
 				}
-				give(w.look(t))
+				enough, err := false, context.Cause(ctx)
+				if err == nil {
+					enough, err = do(w, &tasks[at])
+				}
+				if errs[i] = err; enough || err != nil {
+					stop.Store(true)
+				}
 			}
 		})
 	}
 	group.Wait()
-	return failed
+	return cmp.Or(errs...)
 }
 
 // complete reads what the hits still lack of the wanted columns, on all processors. It is false when the values are more than the query

@@ -35,6 +35,12 @@ type worker struct {
 	columns map[int]*parquetfile.Values // of the row group at hand
 	spare   []*parquetfile.Values
 	rows    [2][]int32
+
+	counts     map[string]int64 // by key
+	key        []byte
+	cells      []uint32
+	codeMemory [][]uint32 // of the row group at hand
+	codesUsed  int
 }
 
 func newWorker(q *Query) (*worker, error) {
@@ -42,7 +48,7 @@ func newWorker(q *Query) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &worker{query: q, decoder: d, columns: make(map[int]*parquetfile.Values)}, nil
+	return &worker{query: q, decoder: d, columns: make(map[int]*parquetfile.Values), counts: make(map[string]int64)}, nil
 }
 
 // look finds the rows of a row group that fulfil time and conditions, with the values of those columns.
@@ -134,6 +140,7 @@ func (w *worker) forget() {
 		w.spare = append(w.spare, v)
 		delete(w.columns, c)
 	}
+	w.codesUsed = 0
 }
 
 // complete reads the wanted columns that the hit lacks.

@@ -64,7 +64,7 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 		b.tables = append(b.tables, &tableDraft{columns: streamColumns(in.Columns[s.ID]), limits: unlimited()})
 	}
 	root := q.root.clone()
-	newest, entries := b.topN(root), b.entries(root)
+	newest, entries, counts := b.topN(root), b.entries(root), b.counts(root)
 	if _, err := b.bindQuery(root, nil); err != nil {
 		return nil, err
 	}
@@ -72,6 +72,7 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 	if err := b.nameItems(ctx, root); err != nil {
 		return nil, err
 	}
+	bound := root
 	root = limitRows(root, in.Limit)
 	plan := &Plan{Tables: make([]Table, len(b.tables)), Entries: entries}
 	for i, t := range b.tables {
@@ -82,6 +83,9 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 	}
 	if newest != nil {
 		plan.Tables[0].TopN = newest
+	}
+	if counts != nil && identity(root) == identity(bound) {
+		plan.Counts = counts.finish(b, &plan.Tables[0], root)
 	}
 	return plan, b.finish(ctx, plan, root)
 }

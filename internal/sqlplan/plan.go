@@ -15,6 +15,8 @@ type Plan struct {
 	Tables []Table
 	// Entries is what the answer may hold of stored rows.
 	Entries Entries
+	// Counts, when not nil, says that it suffices to know how many rows of the only table there are of each kind.
+	Counts *Counts
 
 	source *source // the user's text and the way back to it
 }
