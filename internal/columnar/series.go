@@ -83,6 +83,12 @@ func (s *SeriesFile) MetricBounds(group int) (least, greatest string, ok bool) {
 	return string(low), string(high), ok
 }
 
+// LabelBounds returns bounds of the label sets in a row group, both inclusive. It is not ok when they are not known.
+func (s *SeriesFile) LabelBounds(group int) (least, greatest string, ok bool) {
+	low, high, ok := s.file.TextBounds(group, s.file.Column(signal.LabelsColumn))
+	return string(low), string(high), ok
+}
+
 // Times returns bounds of the event times in a row group in microseconds, both inclusive. It is not ok when they are not known.
 func (s *SeriesFile) Times(group int) (least, greatest int64, ok bool) {
 	return s.file.IntBounds(group, s.file.Column(signal.TimeColumn))

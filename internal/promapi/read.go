@@ -78,7 +78,7 @@ func (r *reading) query(ctx context.Context, in *prompb.Query) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	set := q.Select(ctx, r.request.Streamed, hintsOf(in), matchers...)
+	set := selected(ctx, q, hintsOf(in), matchers)
 	if err := whole(set); err != nil {
 		return err
 	}
@@ -86,6 +86,20 @@ func (r *reading) query(ctx context.Context, in *prompb.Query) (err error) {
 		return r.chunks(ctx, set)
 	}
 	return r.samples(ctx, set)
+}
+
+// batchSelector is a storage.Querier that need not hold all samples of an answer at once.
+type batchSelector interface {
+	// SelectInBatches gives the series sorted by their labels. A series is valid until the set is asked for the next one.
+	SelectInBatches(ctx context.Context, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet
+}
+
+// selected returns the series, sorted by their labels.
+func selected(ctx context.Context, q storage.Querier, hints *storage.SelectHints, matchers []*labels.Matcher) storage.SeriesSet {
+	if b, ok := q.(batchSelector); ok {
+		return b.SelectInBatches(ctx, hints, matchers...)
+	}
+	return q.Select(ctx, true, hints, matchers...)
 }
 
 // whole refuses a set that lacks rows.

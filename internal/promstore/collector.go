@@ -21,6 +21,7 @@ const freshVersion = math.MaxInt64
 type collector struct {
 	mu       sync.Mutex
 	selector *selector
+	batch    batch
 	horizon  *horizon
 	from, to int64 // milliseconds, inclusive
 	samples  bool  // false: only which series there are
@@ -62,10 +63,20 @@ func (c *collector) find(metric, set string) (*series, error) {
 		c.series[key] = nil
 		return nil, nil
 	}
-	from, _ := c.visible(metric)
-	s := &series{lset: labelsOf(&c.builder, metric, c.pairs), from: from}
+	lset := labelsOf(&c.builder, metric, c.pairs)
+	if !c.batch.has(lset) {
+		c.series[key] = nil
+		return nil, nil
+	}
+	return c.newSeries(key, lset), nil
+}
+
+// newSeries returns the series of stored texts, which matches.
+func (c *collector) newSeries(key seriesKey, lset labels.Labels) *series {
+	from, _ := c.visible(key.metric)
+	s := &series{lset: lset, from: from, stored: setBounds{key.labels, key.labels}}
 	c.series[key] = s
-	return s, nil
+	return s
 }
 
 // verdict is what was found of a known series: nil when it does not match.
@@ -81,10 +92,8 @@ func (c *collector) findKnown(k *knownSeries, id uint32) *series {
 	}
 	var s *series
 	if c.selector.metricMatches(k.metric) {
-		if s = c.series[k.seriesKey]; s == nil && c.selector.setMatches(k.lset) {
-			from, _ := c.visible(k.metric)
-			s = &series{lset: k.lset, from: from}
-			c.series[k.seriesKey] = s
+		if s = c.series[k.seriesKey]; s == nil && c.selector.setMatches(k.lset) && c.batch.has(k.lset) {
+			s = c.newSeries(k.seriesKey, k.lset)
 		}
 	}
 	if int(id) >= len(c.verdicts) {
@@ -120,8 +129,9 @@ func (c *collector) count(n int) error {
 	return nil
 }
 
-// note notes that a series has samples, whichever.
-func (c *collector) note(s *series) error {
+// note notes that a series has up to so many samples, whichever.
+func (c *collector) note(s *series, samples int) error {
+	s.rows += int64(samples)
 	err := c.enlist(s)
 	if err == nil && len(s.pieces) == 0 {
 		s.pieces = []piece{{}}
@@ -177,6 +187,8 @@ func joined(list []*series) []*series {
 		key := string(s.lset.Bytes(nil))
 		if f := first[key]; f != nil {
 			f.pieces = append(f.pieces, s.pieces...)
+			f.rows += s.rows
+			f.stored = f.stored.join(s.stored)
 			continue
 		}
 		first[key] = s

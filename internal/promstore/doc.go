@@ -14,6 +14,8 @@
 // Files, and shares of large ones, are read by as many goroutines as there are processors; series stand in the order of the files
 // nevertheless, so that an answer is the same every time.
 //
+// Answers that are streamed are collected in batches of series (SelectInBatches): the series first, then the samples of some at a time.
+//
 // A Store is safe for concurrent use; a querier is used by one goroutine, as Prometheus' own are. Nothing links the SQL engine.
 //
 // The package imports the contracts catalog, fresh and columnar, values, the words of retention options from sqlplan, and Prometheus'

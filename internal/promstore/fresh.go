@@ -207,7 +207,7 @@ func (r *recordReader) take(row int) error {
 		return nil
 	}
 	if !r.samples {
-		return r.note(r.current)
+		return r.note(r.current, 1)
 	}
 	g := r.open[r.current]
 	if g == nil {

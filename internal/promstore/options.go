@@ -20,17 +20,25 @@ const DefaultShareRows = 400_000
 // DefaultCacheBytes is Options.CacheBytes unless it is set.
 const DefaultCacheBytes = 128 << 20
 
+// DefaultBatchSamples is Options.BatchSamples unless it is set.
+const DefaultBatchSamples = 500_000
+
 // Options say how a query is divided.
 type Options struct {
 	// ShareRows is how many rows of a file are worth a processor of their own, default 400,000.
 	ShareRows int64
 	// CacheBytes bounds the decoded series and samples of files that are kept for the next query; default 128 MiB, below 0 = none.
 	CacheBytes int64
+	// BatchSamples is how many samples are loaded at a time where an answer is streamed; default 500,000.
+	BatchSamples int64
 }
 
 func (o Options) withDefaults() Options {
 	if o.ShareRows <= 0 {
 		o.ShareRows = DefaultShareRows
+	}
+	if o.BatchSamples <= 0 {
+		o.BatchSamples = DefaultBatchSamples
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes

@@ -132,8 +132,11 @@ func (t *otlpTranslator) find(name string, pairs []pair, delta bool) *series {
 	if s, ok := t.byLabels[key]; ok {
 		return s
 	}
-	from, _ := c.visible(name)
-	s := &series{lset: lset, from: from, delta: delta}
+	var s *series // of stored label sets that nobody lists
+	if c.batch.has(lset) {
+		from, _ := c.visible(name)
+		s = &series{lset: lset, from: from, delta: delta}
+	}
 	t.byLabels[key] = s
 	return s
 }
@@ -159,7 +162,7 @@ func (t *otlpTranslator) add(s *series, millis int64, value float64, histogram [
 		return
 	}
 	if !t.collector.samples {
-		t.failed = errors.Join(t.failed, t.collector.note(s))
+		t.failed = errors.Join(t.failed, t.collector.note(s, 1))
 		return
 	}
 	g := t.open[s]

@@ -52,13 +52,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err := q.prepare(ctx); err != nil {
 		return storage.ErrSeriesSet(err)
 	}
-	from, to := q.mint, q.maxt
-	samples := true
-	if hints != nil {
-		from, to = max(from, hints.Start), min(to, hints.End)
-		samples = hints.Func != "series"
-	}
-	c, err := q.collect(ctx, from, to, samples, matchers)
+	c, err := q.collect(ctx, q.of(hints, matchers))
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
@@ -67,7 +61,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		return storage.ErrSeriesSet(err)
 	}
 	if sorted {
-		slices.SortFunc(found, func(a, b *series) int { return labels.Compare(a.lset, b.lset) })
+		slices.SortFunc(found, byLabels)
 	}
 	if hints != nil && hints.Limit > 0 && len(found) > hints.Limit {
 		found = found[:hints.Limit]
@@ -76,10 +70,27 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	return &seriesSet{series: found, at: -1, warnings: q.warnings}
 }
 
-// collect gathers the series that match.
-func (q *querier) collect(ctx context.Context, from, to int64, samples bool, matchers []*labels.Matcher) (*collector, error) {
-	c := newCollector(newSelector(matchers).withOrigins(q.picture.names), q.picture.horizon, from, to)
-	c.samples, c.limits, c.loaded = samples, q.limits, &q.loaded
+// selection is what one Select asks for.
+type selection struct {
+	*selector
+	batch    batch
+	from, to int64 // milliseconds, both ends inclusive
+	samples  bool  // false: only which series there are
+}
+
+// of returns what hints and matchers ask for.
+func (q *querier) of(hints *storage.SelectHints, matchers []*labels.Matcher) selection {
+	s := selection{selector: newSelector(matchers), from: q.mint, to: q.maxt, samples: true}
+	if hints != nil {
+		s.from, s.to, s.samples = max(s.from, hints.Start), min(s.to, hints.End), hints.Func != "series"
+	}
+	return s
+}
+
+// collect gathers what a Select asks for.
+func (q *querier) collect(ctx context.Context, s selection) (*collector, error) {
+	c := newCollector(s.withOrigins(q.picture.names), q.picture.horizon, s.from, s.to)
+	c.batch, c.samples, c.limits, c.loaded = s.batch, s.samples, q.limits, &q.loaded
 	before := q.loaded
 	err := c.run(ctx, q, q.picture.segments)
 	q.store.metrics.samples.Add(float64(q.loaded - before))
@@ -114,7 +125,9 @@ func (q *querier) distinct(ctx context.Context, hints *storage.LabelHints, match
 			return nil, nil, err
 		}
 	} else {
-		c, err := q.collect(ctx, q.mint, q.maxt, false, matchers)
+		of := q.of(nil, matchers)
+		of.samples = false
+		c, err := q.collect(ctx, of)
 		if err != nil {
 			return nil, nil, err
 		}

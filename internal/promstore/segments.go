@@ -152,6 +152,9 @@ func (c *collector) pruned(file *columnar.SeriesFile, group int) bool {
 	if least, greatest, ok := file.MetricBounds(group); ok && !c.selector.mayHold(least, greatest) {
 		return true
 	}
+	if least, greatest, ok := file.LabelBounds(group); ok && !c.batch.mayHold(least, greatest) {
+		return true
+	}
 	least, greatest, ok := file.Times(group)
 	return ok && (millisOf(greatest) < c.from || millisOf(least) > c.to)
 }
@@ -191,7 +194,7 @@ func (f *segmentReader) part(ctx context.Context, group int, p part, b *block, r
 		defer f.mu.Unlock()
 		for _, w := range f.wanted {
 			f.place = f.share.place(group, w.run)
-			if err := f.note(w.series); err != nil {
+			if err := f.note(w.series, w.end-w.start); err != nil {
 				return err
 			}
 		}
@@ -305,7 +308,7 @@ func (f *segmentReader) take(g *groupColumns, w wantedRun) error {
 			break
 		}
 		if !f.samples {
-			return f.note(w.series)
+			return f.note(w.series, last-first)
 		}
 		if err := f.add(w.series, g.slice(first, end)); err != nil {
 			return err

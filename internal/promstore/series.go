@@ -19,6 +19,18 @@ type series struct {
 	place  int64 // the least that it was found at (collector.place)
 	delta  bool  // values are differences: OTLP's delta temporality
 	pieces []piece
+	rows   int64     // how many samples it may have, where only the series is asked for
+	stored setBounds // of the stored label sets that it comes from
+}
+
+// setBounds are bounds of stored label sets, both inclusive; most is empty when they are not known.
+type setBounds struct{ least, most string }
+
+func (b setBounds) join(o setBounds) setBounds {
+	if b.most == "" || o.most == "" {
+		return setBounds{}
+	}
+	return setBounds{min(b.least, o.least), max(b.most, o.most)}
 }
 
 // piece is samples of one series from one place, in order of time. Its slices are shared and never written.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/promapi"
+	"github.com/millstream/millstream/internal/promstore"
 	"github.com/millstream/millstream/internal/testkit/promtest"
 	"github.com/millstream/millstream/internal/wire/promwrite"
 )
@@ -67,6 +70,7 @@ func (m manyNames) run(t *testing.T) {
 	of := url.Values{"match[]": {"app_metric_7_total"}}
 	require.Len(t, m.texts(t, b, "label/instance/values", of), m.series)
 	require.Equal(t, []string{"__name__", "instance", "job"}, m.texts(t, b, "labels", of))
+	m.measure(t, b)
 	at := float64(begin + int64(m.steps-1)*60)
 	require.Equal(t, map[string]string{"{}": strconv.Itoa(m.series)}, b.instant(t, "count(app_metric_7_total)", at))
 	streams, err := b.Catalog.Streams(t.Context(), promtest.Org)
@@ -106,6 +110,33 @@ func (m manyNames) send(t *testing.T, b *bench, seconds int64, full func()) {
 	}
 	if len(request.Timeseries) > 0 {
 		flush()
+	}
+}
+
+// measure asks for the series of several metrics, of labels and of values, first of a store that has read nothing yet and then of the same
+// again, and reports the medians.
+func (m manyNames) measure(t *testing.T, b *bench) {
+	t.Helper()
+	const metrics = 9
+	for path, want := range map[string]int{"series": m.series, "labels": 3, "label/instance/values": m.series} {
+		took := make(map[string][]time.Duration)
+		for i := range metrics {
+			store := promstore.New(promstore.Options{}, promstore.Deps{Catalog: b.Catalog, Buffers: b.Ingest, Files: b.Files})
+			x := &bench{Store: b.Store, api: promapi.New(promapi.Options{}, promapi.Deps{Metrics: store})}
+			of := url.Values{"match[]": {fmt.Sprintf("app_metric_%d_total", (i*m.names/metrics+7)%m.names)}}
+			for _, when := range []string{"cold", "warm"} {
+				began := time.Now()
+				data := x.ask(t, path, of)
+				took[when] = append(took[when], time.Since(began))
+				var found []json.RawMessage
+				require.NoError(t, json.Unmarshal(data, &found))
+				require.Len(t, found, want)
+			}
+		}
+		for _, when := range []string{"cold", "warm"} {
+			slices.Sort(took[when])
+			t.Logf("%s of one metric, %s: %v, at most %v", path, when, took[when][metrics/2], took[when][metrics-1])
+		}
 	}
 }
 
