@@ -135,6 +135,9 @@ func (c *Condition) texts(dst, rows []int32, v *parquetfile.Values) []int32 {
 	test := c.textTest()
 	t := &v.Texts
 	if t.Index == nil {
+		if run := longestRun(c.Words); rows == nil && len(run) >= minRun {
+			return candidates(dst, v, []byte(run), test)
+		}
 		return choose(dst, rows, v, func(row int) bool { return test(t.Entry(row)) })
 	}
 	const yes, no = 1, 2

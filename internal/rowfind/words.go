@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/millstream/millstream/internal/columnar/parquetfile"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/words"
 )
@@ -50,6 +51,56 @@ func newWordTest(all []sqlplan.Word) *wordTest {
 		t.words = append(t.words, x)
 	}
 	return t
+}
+
+// minRun is how long a run must be for longestRun to pay.
+const minRun = 2
+
+// longestRun returns the longest run of digits and underscores in the words. Such a run stands in the text as it stands in the word,
+// whatever the case of letters, so that it can be looked for in all texts at once.
+func longestRun(all []sqlplan.Word) string {
+	best := ""
+	for _, w := range all {
+		start := 0
+		for i := 0; i <= len(w.Text); i++ {
+			if i < len(w.Text) && (w.Text[i] == '_' || '0' <= w.Text[i] && w.Text[i] <= '9') {
+				continue
+			}
+			if i-start > len(best) {
+				best = w.Text[start:i]
+			}
+			start = i + 1
+		}
+	}
+	return best
+}
+
+// candidates keeps the rows that contain the bytes of run and pass. The texts lie one after the other.
+func candidates(dst []int32, v *parquetfile.Values, run []byte, pass func([]byte) bool) []int32 {
+	t := &v.Texts
+	row := 0
+	for at := 0; at < len(t.Bytes); {
+		i := bytes.Index(t.Bytes[at:], run)
+		if i < 0 {
+			break
+		}
+		at += i
+		for row < v.Rows && int(t.Ends[row]) <= at { // rows without a value end at 0
+			row++
+		}
+		if row == v.Rows {
+			break
+		}
+		if int(t.Starts[row]) > at { // among the lengths between texts
+			at++
+			continue
+		}
+		if pass(t.Entry(row)) {
+			dst = append(dst, int32(row))
+		}
+		at = int(t.Ends[row])
+	}
+	return dst
 }
 
 func isASCII(b []byte) bool {

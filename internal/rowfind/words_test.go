@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/millstream/millstream/internal/columnar/parquetfile"
 	"github.com/millstream/millstream/internal/sqlplan"
 	"github.com/millstream/millstream/internal/words"
 )
@@ -42,6 +43,21 @@ func TestWordsAsPackageWordsHasThem(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, newWordTest(asked).contains([]byte(s)), "%q in %q", asked, s)
+
+		// The same among other texts, some rows without a value, with lengths between the texts as in a page.
+		v := parquetfile.Values{Rows: 5, Present: []bool{true, false, true, true, false}}
+		for row, one := range []string{"4 42 2", "", s, "u4242_ab 42 _", ""} {
+			if v.Present[row] {
+				v.Texts.Bytes = append(v.Texts.Bytes, "4242"[:rapid.IntRange(0, 4).Draw(t, "between")]...)
+				v.Texts.Starts = append(v.Texts.Starts, uint32(len(v.Texts.Bytes)))
+				v.Texts.Bytes = append(v.Texts.Bytes, one...)
+				v.Texts.Ends = append(v.Texts.Ends, uint32(len(v.Texts.Bytes)))
+			} else {
+				v.Texts.Starts, v.Texts.Ends = append(v.Texts.Starts, 0), append(v.Texts.Ends, 0)
+			}
+		}
+		c := Condition{Words: asked}
+		require.Equal(t, c.texts(nil, []int32{0, 1, 2, 3, 4}, &v), c.texts(nil, nil, &v), "%q among %q", asked, s)
 	})
 }
 
