@@ -25,10 +25,11 @@ type Parser struct {
 	turn     chan struct{} // holds one token while the parser is free
 	settings settings
 	inst     *Instance // replaced when an error left it in doubt; owned by the holder of the token
+	known    *answers
 }
 
 func newParser(tempDir string) (*Parser, error) {
-	p := &Parser{turn: make(chan struct{}, 1), settings: settings{memoryBytes: parserMemory, threads: 1, tempDir: tempDir}}
+	p := &Parser{turn: make(chan struct{}, 1), settings: settings{memoryBytes: parserMemory, threads: 1, tempDir: tempDir}, known: newAnswers()}
 	e, err := openEngine(p.settings)
 	if err != nil {
 		return nil, err
@@ -135,8 +136,12 @@ func (p *Parser) DeserializeSQL(ctx context.Context, tree []byte) (string, error
 	return p.scalar(ctx, "SELECT json_deserialize_sql(CAST(? AS JSON))", string(tree))
 }
 
-// scalar runs a statement with one text parameter and returns its only cell, a text.
+// scalar runs a statement with one text parameter, whose only cell is a text that depends on the parameter alone, and returns it.
 func (p *Parser) scalar(ctx context.Context, sql, arg string) (string, error) {
+	asked := question{sql, arg}
+	if out, ok := p.known.answer(asked); ok {
+		return out, nil
+	}
 	var out string
 	err := p.with(ctx, func(i *Instance) error {
 		return i.call(ctx, func() (err error) {
@@ -144,6 +149,9 @@ func (p *Parser) scalar(ctx context.Context, sql, arg string) (string, error) {
 			return err
 		})
 	})
+	if err == nil {
+		p.known.remember(asked, out)
+	}
 	return out, err
 }
 

@@ -45,7 +45,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Search indexes that were missing, stale or damaged, so that their file was scanned.",
 		}),
 	}
-	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics, prunedByIndex, prunedByOrder} {
+	for _, outcome := range []string{"read", prunedByTime, prunedByStatistics, prunedByIndex, prunedByOrder, prunedByCatalog} {
 		m.segments.WithLabelValues(outcome)
 	}
 	m.statements.WithLabelValues("ok")

@@ -25,7 +25,8 @@ type Options struct {
 	// FirstScanRows is about how many rows of segments are tried first when a filtered statement asks for the newest or oldest rows
 	// only. Default 50,000.
 	FirstScanRows int64
-	// NoSearch leaves all reading of segments to the engine (docs/adr/0015-row-search.md). For tests, which compare the two ways.
+	// NoSearch leaves all reading and counting of segments to the engine (docs/adr/0015-row-search.md). For tests, which compare the
+	// two ways.
 	NoSearch bool
 }
 

@@ -113,6 +113,9 @@ func (r *run) query(ctx context.Context, q *sqlplan.Query) (rows, error) {
 	if err := r.check(tables, state); err != nil {
 		return nil, err
 	}
+	if counted, ok := r.total(tables, state); ok {
+		return counted, nil
+	}
 	loaded, err := r.loadFresh(ctx, tables, state)
 	if err != nil {
 		return nil, err

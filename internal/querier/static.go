@@ -40,13 +40,7 @@ func newStatic(columns []string, cells [][]string) *static {
 
 // newAffected returns the answer to a statement that changed n things.
 func newAffected(n int64) *static {
-	meta := arrow.NewMetadata([]string{duck.TypeKey}, []string{"BIGINT"})
-	s := &static{schema: arrow.NewSchema([]arrow.Field{{Name: "affected_rows", Type: arrow.PrimitiveTypes.Int64, Metadata: meta}}, nil)}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, s.schema)
-	defer b.Release()
-	b.Field(0).(*array.Int64Builder).Append(n) //nolint:forcetypeassert // made above
-	s.batch = b.NewRecordBatch()
-	return s
+	return newNumber("affected_rows", n)
 }
 
 // Schema implements rows.

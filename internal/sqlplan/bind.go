@@ -72,9 +72,9 @@ func (q *Query) Bind(ctx context.Context, in Binding) (*Plan, error) {
 	if err := b.nameItems(ctx, root); err != nil {
 		return nil, err
 	}
+	plan := &Plan{Tables: make([]Table, len(b.tables)), Entries: entries, Total: b.total(root)}
 	bound := root
 	root = limitRows(root, in.Limit)
-	plan := &Plan{Tables: make([]Table, len(b.tables)), Entries: entries}
 	for i, t := range b.tables {
 		plan.Tables[i] = Table{
 			Name: generated(i), Stream: q.streams[i], Columns: b.columnSet(t), Time: t.limits.time,

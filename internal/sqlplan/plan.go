@@ -17,6 +17,8 @@ type Plan struct {
 	Entries Entries
 	// Counts, when not nil, says that it suffices to know how many rows of the only table there are of each kind.
 	Counts *Counts
+	// Total, when not empty, says that the answer is the number of all rows of all Tables, as one BIGINT of this name.
+	Total string
 
 	source *source // the user's text and the way back to it
 }

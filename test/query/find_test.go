@@ -15,6 +15,7 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/querier"
 	"github.com/millstream/millstream/internal/signal"
+	"github.com/millstream/millstream/internal/tenant"
 )
 
 // mixedRows makes rows of every type, with gaps, with a column whose type differs from file to file, and with times that repeat.
@@ -235,4 +236,48 @@ func TestSearchFailsOnDamage(t *testing.T) {
 		require.Equal(t, fault.Corrupt, fault.KindOf(err), sql)
 	}
 	require.Len(t, s.ask("acme", "SELECT * FROM web WHERE n = 350").rows, 1)
+}
+
+// TestCountComesFromTheCatalog compares counts of everything with the engine's, over files and fresh rows, within a time and without.
+func TestCountComesFromTheCatalog(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, storeOptions{groupRows: 10, retention: time.Hour})
+	random := rand.New(rand.NewPCG(7, 8))
+	for file := range 4 {
+		s.Write(logs("acme", "web"), mixedRows(random, file, 30)...)
+		s.Write(logs("umbrella", "web"), mixedRows(random, file, 10)...)
+		if file < 3 {
+			s.Flush()
+		}
+	}
+	for sql, segments := range map[string]int{
+		"SELECT count(*) FROM web": 0, "SELECT COUNT(*) AS n FROM web": 0, `SELECT count() "a b" FROM web`: 0, "SELECT count(*) FROM web AS x": 0,
+		"SELECT count(*) FROM web HAVING count(*) > 1000": 1, "SELECT count(*) FROM web LIMIT 0": 1, "SELECT count(*) + 1 FROM web": 1,
+		"SELECT count(*) FILTER (WHERE row > 5) FROM web": 1, "SELECT count(*) FROM web GROUP BY level": 1, "SELECT count(row) FROM web": 1,
+		"SELECT count(*) FROM web a, web b": 1, "WITH web AS (SELECT 1) SELECT count(*) FROM web": 0, "SELECT count(*) FROM (SELECT * FROM web)": 1,
+		"SELECT count(*) OVER () FROM web": 1, "SELECT DISTINCT count(*) FROM web": 1, "SELECT count(*), count(*) FROM web": 1,
+	} {
+		for _, req := range []querier.Request{
+			request(sql), {Org: "acme", Statement: sql, Start: now.Add(-25 * time.Second), End: now.Add(-7 * time.Second)},
+			{Org: "acme", Statement: sql, Start: now.Add(-2 * time.Hour), End: now.Add(time.Second)}, {Org: "acme", Statement: sql, Limit: 1},
+			{Org: "acme", Orgs: []tenant.ID{"acme", "umbrella"}, Statement: sql},
+		} {
+			got, err := s.try(t.Context(), req)
+			require.NoError(t, err, sql)
+			want, err := tryAt(t.Context(), s.engine, req)
+			require.NoError(t, err, sql)
+			require.ElementsMatch(t, want.rows, got.rows, sql)
+			require.Equal(t, want.columns, got.columns, sql)
+			require.Equal(t, want.types, got.types, sql)
+			if req.Start.IsZero() {
+				require.Equal(t, segments > 0, got.result.Stats().Segments > 0, sql)
+			}
+		}
+	}
+	s.clock.Advance(time.Hour - 20*time.Second) // a part of the rows has expired
+	got, err := s.try(t.Context(), request("SELECT count(*) FROM web"))
+	require.NoError(t, err)
+	want, err := tryAt(t.Context(), s.engine, request("SELECT count(*) FROM web"))
+	require.NoError(t, err)
+	require.Equal(t, want.rows, got.rows)
 }

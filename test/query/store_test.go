@@ -43,7 +43,7 @@ type jsonText string
 
 // store is one process without its intake: rows are put into a buffer by Write and become files by Flush.
 type store struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	clock   *clock.Fake
 	catalog *sqlite.Catalog
@@ -72,7 +72,7 @@ type storeOptions struct {
 	limits    func(tenant.ID) limits.Limits // nil: the defaults
 }
 
-func newStore(t *testing.T, o storeOptions) *store {
+func newStore(t testing.TB, o storeOptions) *store {
 	t.Helper()
 	s := &store{
 		t: t, dir: t.TempDir(), clock: clock.NewFake(now), seq: map[catalog.DatasetID]uint64{},
