@@ -29,7 +29,9 @@ type Parser struct {
 }
 
 func newParser(tempDir string) (*Parser, error) {
-	p := &Parser{turn: make(chan struct{}, 1), settings: settings{memoryBytes: parserMemory, threads: 1, tempDir: tempDir}, known: newAnswers()}
+	p := &Parser{
+		turn: make(chan struct{}, 1), settings: settings{memoryBytes: parserMemory, threads: 1, tempDir: tempDir}, known: newAnswers(),
+	}
 	e, err := openEngine(p.settings)
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ package sqlplan
 // nameItems.
 func (b *binder) total(root node) string {
 	items, modifiers := root.list("select_list"), root.list("modifiers")
-	if root.kind() != "SELECT_NODE" || len(items) != 1 || len(modifiers) > 0 || root.sub("where_clause") != nil || len(root.list("group_sets")) > 0 ||
-		len(root.sub("cte_map").list("map")) > 0 {
+	if root.kind() != "SELECT_NODE" || len(items) != 1 || len(modifiers) > 0 || root.sub("where_clause") != nil ||
+		len(root.list("group_sets")) > 0 || len(root.sub("cte_map").list("map")) > 0 {
 		return ""
 	}
 	item, from := asNode(items[0]), root.sub("from_table")

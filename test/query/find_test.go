@@ -254,12 +254,15 @@ func TestCountComesFromTheCatalog(t *testing.T) {
 		"SELECT count(*) FROM web": 0, "SELECT COUNT(*) AS n FROM web": 0, `SELECT count() "a b" FROM web`: 0, "SELECT count(*) FROM web AS x": 0,
 		"SELECT count(*) FROM web HAVING count(*) > 1000": 1, "SELECT count(*) FROM web LIMIT 0": 1, "SELECT count(*) + 1 FROM web": 1,
 		"SELECT count(*) FILTER (WHERE row > 5) FROM web": 1, "SELECT count(*) FROM web GROUP BY level": 1, "SELECT count(row) FROM web": 1,
-		"SELECT count(*) FROM web a, web b": 1, "WITH web AS (SELECT 1) SELECT count(*) FROM web": 0, "SELECT count(*) FROM (SELECT * FROM web)": 1,
-		"SELECT count(*) OVER () FROM web": 1, "SELECT DISTINCT count(*) FROM web": 1, "SELECT count(*), count(*) FROM web": 1,
+		"SELECT count(*) FROM web a, web b": 1, "WITH web AS (SELECT 1) SELECT count(*) FROM web": 0,
+		"SELECT count(*) FROM (SELECT * FROM web)": 1,
+		"SELECT count(*) OVER () FROM web":         1, "SELECT DISTINCT count(*) FROM web": 1, "SELECT count(*), count(*) FROM web": 1,
 	} {
 		for _, req := range []querier.Request{
-			request(sql), {Org: "acme", Statement: sql, Start: now.Add(-25 * time.Second), End: now.Add(-7 * time.Second)},
-			{Org: "acme", Statement: sql, Start: now.Add(-2 * time.Hour), End: now.Add(time.Second)}, {Org: "acme", Statement: sql, Limit: 1},
+			request(sql),
+			{Org: "acme", Statement: sql, Start: now.Add(-25 * time.Second), End: now.Add(-7 * time.Second)},
+			{Org: "acme", Statement: sql, Start: now.Add(-2 * time.Hour), End: now.Add(time.Second)},
+			{Org: "acme", Statement: sql, Limit: 1},
 			{Org: "acme", Orgs: []tenant.ID{"acme", "umbrella"}, Statement: sql},
 		} {
 			got, err := s.try(t.Context(), req)
