@@ -8,23 +8,22 @@ import (
 
 // sampleFinder tells which rows of a part are samples.
 type sampleFinder struct {
-	columns [][]arrow.Array // by record: those of which a sample has one
-}
-
-func newSampleFinder(records []arrow.RecordBatch) *sampleFinder {
-	s := &sampleFinder{columns: make([][]arrow.Array, len(records))}
-	for i, r := range records {
-		for j, f := range r.Schema().Fields() {
-			switch f.Name {
-			case signal.ValueColumn, signal.HistogramColumn, signal.FlagsColumn:
-				s.columns[i] = append(s.columns[i], r.Column(j))
-			}
-		}
-	}
-	return s
+	records []arrow.RecordBatch
+	columns [][]arrow.Array // by record: those of which a sample has one; made when first needed, which they mostly are not
 }
 
 func (s *sampleFinder) isSample(r rowRef) bool {
+	if s.columns == nil {
+		s.columns = make([][]arrow.Array, len(s.records))
+		for i, r := range s.records {
+			for j, f := range r.Schema().Fields() {
+				switch f.Name {
+				case signal.ValueColumn, signal.HistogramColumn, signal.FlagsColumn:
+					s.columns[i] = append(s.columns[i], r.Column(j))
+				}
+			}
+		}
+	}
 	for _, c := range s.columns[r.record] {
 		if c.IsValid(int(r.row)) {
 			return true
@@ -33,26 +32,14 @@ func (s *sampleFinder) isSample(r rowRef) bool {
 	return false
 }
 
-// seriesRow is a row with the rank of its series.
-type seriesRow struct {
-	series int32
-	rowRef
-}
-
-// withoutDuplicates returns the sorted rows but samples that are followed by one of the same series and time, to the nanosecond: of several
-// the last one stays, as in a merge. Rows that are no samples have no duplicates.
-func withoutDuplicates(records []arrow.RecordBatch, rows []seriesRow, dst []rowRef) []rowRef {
-	var samples *sampleFinder // made when first needed, which it mostly is not
+// appendOnce appends the sorted rows of a series but samples that are followed by one of the same time, to the nanosecond: of several the
+// last one stays, as in a merge. Rows that are no samples have no duplicates.
+func (s *sampleFinder) appendOnce(dst, rows []rowRef) []rowRef {
 	for i, r := range rows {
-		if i+1 < len(rows) && rows[i+1].series == r.series && rows[i+1].time == r.time && rows[i+1].nanos == r.nanos {
-			if samples == nil {
-				samples = newSampleFinder(records)
-			}
-			if samples.isSample(r.rowRef) && samples.isSample(rows[i+1].rowRef) {
-				continue
-			}
+		if i+1 < len(rows) && !r.before(rows[i+1]) && s.isSample(r) && s.isSample(rows[i+1]) {
+			continue
 		}
-		dst = append(dst, r.rowRef)
+		dst = append(dst, r)
 	}
 	return dst
 }

@@ -79,44 +79,78 @@ func listRows(p *Part) []rowRef {
 	return refs
 }
 
-// sortBySeries ranks the distinct series first, so that a row costs one look-up and no comparison of texts. Duplicate samples are left out.
-func sortBySeries(p *Part, refs []rowRef) []rowRef {
-	type series struct{ metric, labels string }
-	metrics, labels := texts(p.Records, signal.MetricColumn), texts(p.Records, signal.LabelsColumn)
-	ids := make(map[series]int32)
-	var names []series
-	rows := make([]seriesRow, len(refs))
-	for i, ref := range refs {
-		s := series{metrics(ref), labels(ref)}
-		id, ok := ids[s]
-		if !ok {
-			id = int32(len(names))
-			ids[s] = id
-			names = append(names, s)
+// seriesText is what rows of a series have in common.
+type seriesText struct{ metric, labels string }
+
+// seriesIDs numbers the series of rows in order of first sight.
+type seriesIDs struct {
+	ids   map[seriesText]int32
+	names []seriesText
+	after []int32 // by id: the series that followed it last
+	last  int32
+}
+
+// id returns the number of a row's series. Senders repeat their series in one order, so the next one mostly is known without a look-up.
+func (s *seriesIDs) id(name seriesText) int32 {
+	if len(s.names) > 0 {
+		if next := s.after[s.last]; s.names[next] == name {
+			s.last = next
+			return next
 		}
-		rows[i] = seriesRow{id, ref}
 	}
-	byName := make([]int32, len(names))
+	id, ok := s.ids[name]
+	if !ok {
+		id = int32(len(s.names))
+		s.ids[name] = id
+		s.names, s.after = append(s.names, name), append(s.after, id)
+	}
+	s.after[s.last] = id
+	s.last = id
+	return id
+}
+
+// sortBySeries ranks the distinct series first, so that a row costs no comparison of texts, and puts the rows of each together, which then
+// mostly are in order. Duplicate samples are left out.
+func sortBySeries(p *Part, refs []rowRef) []rowRef {
+	metrics, labels := texts(p.Records, signal.MetricColumn), texts(p.Records, signal.LabelsColumn)
+	series := seriesIDs{ids: make(map[seriesText]int32)}
+	ids := make([]int32, len(refs))
+	for i, ref := range refs {
+		ids[i] = series.id(seriesText{metrics(ref), labels(ref)})
+	}
+	ends := make([]int, len(series.names)) // by id: first the number of rows, then where the next row goes
+	for _, id := range ids {
+		ends[id]++
+	}
+	byName := make([]int32, len(series.names))
 	for i := range byName {
 		byName[i] = int32(i)
 	}
 	slices.SortFunc(byName, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(names[a].metric, names[b].metric), cmp.Compare(names[a].labels, names[b].labels))
+		x, y := &series.names[a], &series.names[b]
+		return cmp.Or(cmp.Compare(x.metric, y.metric), cmp.Compare(x.labels, y.labels))
 	})
-	rank := make([]int32, len(names))
-	for place, id := range byName {
-		rank[id] = int32(place)
+	start := 0
+	for _, id := range byName {
+		ends[id], start = start, start+ends[id]
 	}
-	for i := range rows {
-		rows[i].series = rank[rows[i].series]
+	sorted := make([]rowRef, len(refs))
+	for i, ref := range refs {
+		sorted[ends[ids[i]]] = ref
+		ends[ids[i]]++
 	}
-	slices.SortFunc(rows, func(a, b seriesRow) int {
-		if a.series != b.series {
-			return cmp.Compare(a.series, b.series)
+	samples := sampleFinder{records: p.Records}
+	out := refs[:0]
+	start = 0
+	for _, id := range byName {
+		rows := sorted[start:ends[id]]
+		start = ends[id]
+		if !slices.IsSortedFunc(rows, rowRef.compare) {
+			slices.SortFunc(rows, rowRef.compare)
 		}
-		return a.compare(b.rowRef)
-	})
-	return withoutDuplicates(p.Records, rows, refs[:0])
+		out = samples.appendOnce(out, rows)
+	}
+	return out
 }
 
 // texts returns a function that reads a text column of any record.

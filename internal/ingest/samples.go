@@ -95,8 +95,8 @@ type judgement struct {
 // judge compares a batch with what is remembered and with itself. Equal samples that are there already are dropped without a word. The
 // order within a batch is the sender's business: the floats of a series may stand before its histograms.
 func (s *samples) judge(b *signal.Batch) *judgement {
-	j := &judgement{seen: make(map[uint64]sample)}
 	r := b.Record
+	j := &judgement{seen: make(map[uint64]sample, r.NumRows())}
 	rows := sampleRows(r)
 	rows.place = string(b.Stream.Org) + "/" + b.Stream.Database
 	if rows.metrics == nil || rows.labels == nil {

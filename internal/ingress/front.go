@@ -19,6 +19,7 @@ import (
 	"github.com/millstream/millstream/internal/wire/esbulk"
 	"github.com/millstream/millstream/internal/wire/jsonl"
 	"github.com/millstream/millstream/internal/wire/otlp"
+	"github.com/millstream/millstream/internal/wire/promwrite"
 )
 
 // Limits bound one request (decisions E).
@@ -50,6 +51,7 @@ type Front struct {
 	inFlight *quota.Shares
 	discards *discards
 	bodies   pieces
+	known    *promwrite.Known
 }
 
 // NewFront returns a Front that writes to w. A nil registerer leaves the metrics unregistered.
@@ -68,6 +70,7 @@ func NewFront(w Writer, l Limits, c clock.Clock, reg prometheus.Registerer) *Fro
 	}
 	return &Front{
 		writer: w, limits: l, clock: c, discards: newDiscards(reg), rate: l.Bytes, inFlight: quota.NewShares(l.InFlightBytes, c),
+		known: promwrite.NewKnown(promwrite.DefaultKnownBytes),
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *Front) RemoteWrite(ctx context.Context, t Target, contentType, encoding
 	var result promwrite.Result
 	result.Result, err = f.run(ctx, stream, true, func(emit wire.Emit) (wire.Result, error) {
 		var err error
-		result, err = promwrite.Decode(data, version, stream, f.options(t.Org), func(b *signal.Batch) error {
+		result, err = f.known.Decode(data, version, stream, f.options(t.Org), func(b *signal.Batch) error {
 			b.Backfill = t.Backfill
 			return emit(b)
 		})

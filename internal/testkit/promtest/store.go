@@ -35,13 +35,14 @@ type Store struct {
 	Prom    *promstore.Store
 	Files   *filecache.Cache
 
-	dir string
+	dir   string
+	known *promwrite.Known
 }
 
 // New starts a store, which ends with the test or by Close. Nothing is flushed by itself.
 func New(t testing.TB) *Store {
 	t.Helper()
-	s := &Store{dir: t.TempDir()}
+	s := &Store{dir: t.TempDir(), known: promwrite.NewKnown(promwrite.DefaultKnownBytes)}
 	require.NoError(t, s.start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -114,7 +115,7 @@ func (s *Store) Write(ctx context.Context, body []byte, version promwrite.Versio
 // WriteAs is Write for another org.
 func (s *Store) WriteAs(ctx context.Context, org tenant.ID, body []byte, version promwrite.Version) (promwrite.Result, error) {
 	stream := signal.Stream{Org: org, Database: signal.DefaultDatabase, Signal: signal.Metrics}
-	return promwrite.Decode(body, version, stream, wire.Options{ReceivedAt: time.Now()}, func(b *signal.Batch) error {
+	return s.known.Decode(body, version, stream, wire.Options{ReceivedAt: time.Now()}, func(b *signal.Batch) error {
 		defer b.Release()
 		return s.Ingest.Write(ctx, b)
 	})

@@ -24,6 +24,11 @@ type Result struct {
 // What cannot be stored is in the result by its place among the samples and histograms of the request. An error is emit's own, or
 // Invalid for a body that is not of the protocol's form; rows from Result.Settled on are then not stored.
 func Decode(body []byte, version Version, stream signal.Stream, opts wire.Options, emit wire.Emit) (Result, error) {
+	return (*Known)(nil).Decode(body, version, stream, opts, emit)
+}
+
+// Decode is the function Decode with the help of what is known.
+func (k *Known) Decode(body []byte, version Version, stream signal.Stream, opts wire.Options, emit wire.Emit) (Result, error) {
 	w := newWriter(version, stream, opts.WithDefaults(), func(b *signal.Batch) error {
 		b.Ordered = true
 		return emit(b)
@@ -33,7 +38,7 @@ func Decode(body []byte, version Version, stream signal.Stream, opts wire.Option
 		d := decoderV2{w: w}
 		err = d.request(body)
 	} else {
-		d := decoderV1{w: w}
+		d := decoderV1{w: w, known: k}
 		err = d.request(body)
 	}
 	if err == nil {

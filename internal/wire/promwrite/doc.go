@@ -8,5 +8,8 @@
 // A series with bad labels is refused with all it has; a sample with a bad time or a histogram that contradicts itself is refused
 // alone. Messages are walked over where they stand and never copied as a whole.
 //
+// Senders of version 1.0 repeat the labels of their series with every request, byte by byte. Known remembers them within a bound, so that
+// they are read, checked and put into their stored form once.
+//
 // The package imports what package wire may, its sibling nativehist, and Prometheus' types of histograms.
 package promwrite

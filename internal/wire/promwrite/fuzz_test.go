@@ -81,6 +81,14 @@ func fuzzed(t *testing.T, body []byte, v promwrite.Version) (result promwrite.Re
 	result, err := promwrite.Decode(body, v, stream(), wire.Options{ReceivedAt: received()}, func(b *signal.Batch) error {
 		return c.Emit(b)
 	})
+	known := promwrite.NewKnown(1 << 16)
+	for range 2 {
+		k := wiretest.Collector{T: t, Discard: true}
+		again, knownErr := known.Decode(body, v, stream(), wire.Options{ReceivedAt: received()}, k.Emit)
+		require.Equal(t, err == nil, knownErr == nil)
+		require.Equal(t, result, again)
+		require.Equal(t, c.Total(), k.Total())
+	}
 	if err != nil {
 		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 		return result, false

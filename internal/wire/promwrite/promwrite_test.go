@@ -25,10 +25,23 @@ func stream() signal.Stream {
 	return signal.Stream{Org: "t1", Database: signal.DefaultDatabase, Signal: signal.Metrics}
 }
 
+// decode reads a request, and holds that it is read in the same way when its series are known.
 func decode(t testing.TB, body []byte, v promwrite.Version) ([]wiretest.Row, promwrite.Result) {
 	t.Helper()
+	known := promwrite.NewKnown(1 << 20)
+	rows, result := decodeKnown(t, nil, body, v)
+	for range 2 {
+		again, same := decodeKnown(t, known, body, v)
+		require.Equal(t, rows, again)
+		require.Equal(t, result, same)
+	}
+	return rows, result
+}
+
+func decodeKnown(t testing.TB, known *promwrite.Known, body []byte, v promwrite.Version) ([]wiretest.Row, promwrite.Result) {
+	t.Helper()
 	c := wiretest.Collector{T: t}
-	result, err := promwrite.Decode(body, v, stream(), wire.Options{ReceivedAt: received(), MaxFutureSkew: 10 * time.Minute}, c.Emit)
+	result, err := known.Decode(body, v, stream(), wire.Options{ReceivedAt: received(), MaxFutureSkew: 10 * time.Minute}, c.Emit)
 	require.NoError(t, err)
 	require.Equal(t, result.Accepted, c.Total())
 	return c.All, result

@@ -1,6 +1,7 @@
 package promwrite
 
 import (
+	"bytes"
 	"errors"
 	"unicode/utf8"
 
@@ -22,7 +23,9 @@ const nameLabel = "__name__"
 type series struct {
 	name        []byte
 	labels      signal.LabelSet
-	labelsJSON  []byte
+	labelsJSON  []byte // stored form of labels
+	scratch     []byte // its memory, unless the set is known
+	known       bool   // name and labelsJSON are a known set's, and labels is not filled
 	size        int    // bytes of name and labels
 	samples     []span // messages
 	histograms  []span
@@ -37,7 +40,7 @@ type span = []byte
 func (s *series) reset() {
 	s.labels.Reset()
 	*s = series{
-		labels: s.labels, labelsJSON: s.labelsJSON[:0], samples: s.samples[:0], histograms: s.histograms[:0], exemplars: s.exemplars[:0],
+		labels: s.labels, scratch: s.scratch[:0], samples: s.samples[:0], histograms: s.histograms[:0], exemplars: s.exemplars[:0],
 	}
 }
 
@@ -91,11 +94,28 @@ func (s *series) setName(value []byte) {
 
 // check refuses a series without a name and fixes its labels' stored form.
 func (s *series) check(opts wire.Options) {
+	if s.known {
+		return
+	}
 	if len(s.name) == 0 {
 		s.fail(wire.Reject(wire.BadLabels, "the series has no metric name"))
 	}
 	s.fail(opts.CheckLabels(&s.labels))
-	s.labelsJSON = s.labels.AppendJSON(s.labelsJSON)
+	s.scratch = s.labels.AppendJSON(s.scratch)
+	s.labelsJSON = s.scratch
+}
+
+// use takes name and labels from a known set.
+func (s *series) use(set *knownSet) { s.known, s.name, s.labelsJSON = true, set.name, set.json }
+
+// set returns the checked name and labels for later requests.
+func (s *series) set() *knownSet {
+	set := &knownSet{name: bytes.Clone(s.name), json: bytes.Clone(s.labelsJSON), labels: s.labels.Len()}
+	for i := range s.labels.Len() {
+		name, value := s.labels.At(i)
+		set.longestName, set.longestValue = max(set.longestName, len(name)), max(set.longestValue, len(value))
+	}
+	return set
 }
 
 // describe puts the series in front of a reason.

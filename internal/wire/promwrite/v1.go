@@ -24,7 +24,8 @@ const (
 )
 
 type decoderV1 struct {
-	w *writer
+	w     *writer
+	known *Known
 }
 
 func (d *decoderV1) request(body []byte) error {
@@ -44,11 +45,40 @@ func (d *decoderV1) series(f *field) error {
 	if err := f.want(protowire.BytesType); err != nil {
 		return err
 	}
+	end := labelsEnd(f.raw)
+	labels, rest := f.raw[:end], f.raw[end:]
 	s := d.w.beginSeries()
-	err := each(f.raw, func(f field) (err error) {
+	elsewhere := false // more labels stand behind the first samples
+	if set := d.known.get(labels); set != nil && set.passes(&d.w.opts) {
+		s.use(set)
+		if err := d.fields(s, rest, func(*field) error { elsewhere = true; return nil }); err != nil {
+			return err
+		}
+		if !elsewhere {
+			return d.w.endSeries(d.exemplar)
+		}
+		s = d.w.beginSeries()
+	}
+	add := func(f *field) error { return d.label(f, s.addLabel) }
+	if err := d.fields(s, labels, add); err != nil {
+		return err
+	}
+	if err := d.fields(s, rest, func(f *field) error { elsewhere = true; return add(f) }); err != nil {
+		return err
+	}
+	err := d.w.endSeries(d.exemplar)
+	if err == nil && s.err == nil && !elsewhere {
+		d.known.put(labels, s.set(), false)
+	}
+	return err
+}
+
+// fields reads some fields of a series.
+func (d *decoderV1) fields(s *series, message []byte, label func(*field) error) error {
+	return each(message, func(f field) (err error) {
 		switch f.id {
 		case v1SeriesLabel:
-			err = d.label(&f, s.addLabel)
+			err = label(&f)
 		case v1SeriesSample:
 			err = s.keep(&s.samples, &f)
 		case v1SeriesHistogram:
@@ -58,10 +88,6 @@ func (d *decoderV1) series(f *field) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return d.w.endSeries(d.exemplar)
 }
 
 func (d *decoderV1) label(f *field, add func(name, value []byte)) error {

@@ -1,6 +1,7 @@
 package promwrite
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/prometheus/prometheus/model/value"
@@ -93,6 +94,9 @@ const (
 )
 
 func (w *writer) sample(message []byte, last bool) error {
+	if v, millis, ok := plainSample(message); ok {
+		return w.sampleRow(v, millis, w.series.startMillis, last)
+	}
 	var v float64
 	var millis int64
 	start := w.series.startMillis
@@ -112,6 +116,21 @@ func (w *writer) sample(message []byte, last bool) error {
 	if err != nil {
 		return err
 	}
+	return w.sampleRow(v, millis, start, last)
+}
+
+// plainSample reads a message that is a value and a time, as most are. It is not ok for any other.
+func plainSample(message []byte) (v float64, millis int64, ok bool) {
+	const valueTag, timeTag, timeAt = sampleValue<<3 | 1, sampleTime << 3, 9
+	if len(message) <= timeAt+1 || message[0] != valueTag || message[timeAt] != timeTag {
+		return 0, 0, false
+	}
+	t, n := binary.Uvarint(message[timeAt+1:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(message[1:])), int64(t), n > 0 && timeAt+1+n == len(message)
+}
+
+// sampleRow writes the row of a sample.
+func (w *writer) sampleRow(v float64, millis, start int64, last bool) error {
 	ok, err := w.beginRow(millis, start, last)
 	if err != nil || !ok {
 		return err
