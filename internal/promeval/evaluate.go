@@ -128,7 +128,7 @@ func (b *block) evaluate(ctx context.Context, e *evaluation) error {
 		}
 		b.notes = b.notes.Merge(notes)
 		name := s.Labels().Get(model.MetricNameLabel)
-		if found && (e.call.Func.Name == "rate" || e.call.Func.Name == "increase") && !counts(name) {
+		if found && e.isRate() && !counts(name) {
 			b.notes = b.notes.Add(annotations.NewPossibleNonCounterInfo(name, e.matrix.PositionRange()))
 		}
 	}
@@ -166,6 +166,7 @@ type window struct {
 	args   parser.Expressions
 	helper promql.EvalNodeHelper
 	in     promql.Matrix // of one series
+	rates  *rates        // instead of apply, for the functions that it knows
 }
 
 func newWindow(e *evaluation) *window {
@@ -175,13 +176,28 @@ func newWindow(e *evaluation) *window {
 	}
 	if e.call != nil {
 		w.apply, w.args = promql.FunctionCalls[e.call.Func.Name], e.call.Args
+		if e.isRate() {
+			w.rates = &rates{}
+		}
 	}
 	return w
+}
+
+// isRate reports whether the function is one of counters.
+func (e *evaluation) isRate() bool {
+	return e.call.Func.Name == "rate" || e.call.Func.Name == "increase"
 }
 
 // slide writes a value for every step whose window gives one, and reports whether any does.
 func (w *window) slide(points []promql.FPoint, values []float64, present []bool) (found bool, notes annotations.Annotations, err error) {
 	offset, width := w.selector.Offset.Milliseconds(), w.width()
+	if w.rates != nil {
+		divide := 0.0
+		if w.call.Func.Name == "rate" {
+			divide = w.matrix.Range.Seconds()
+		}
+		w.rates.reset(points, divide)
+	}
 	first, last := 0, 0 // of the window, last exclusive
 	for i := range values {
 		ts := w.start + int64(i)*w.step
@@ -193,6 +209,11 @@ func (w *window) slide(points []promql.FPoint, values []float64, present []bool)
 			first++
 		}
 		if first == last {
+			continue
+		}
+		if w.rates != nil {
+			values[i], present[i] = w.rates.of(first, last, newest-width, newest)
+			found = found || present[i]
 			continue
 		}
 		w.in[0].Floats = points[first:last:last]
