@@ -24,7 +24,7 @@ func (b *binder) topN(root node) *TopN {
 		case "LIMIT_MODIFIER":
 			rows, ok := smallNumber(m.sub("limit"))
 			skipped, skips := smallNumber(m.sub("offset"))
-			if !ok || !skips {
+			if !ok || !skips || m.sub("limit") == nil { // all rows but the first ones are no first rows
 				return nil
 			}
 			out.Rows, out.Offset = rows+skipped, skipped
