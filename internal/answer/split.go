@@ -19,16 +19,21 @@ type Split struct {
 	Groups *SplitGroups
 }
 
-// SplitRows says that the answer is the first Limit rows of the parts' rows in the order of time, and that every part gives its first ones.
+// SplitRows says that the answer is the first Limit rows of the parts' rows in the order of time after Offset rows are left out, and that
+// every part gives its first Offset + Limit ones.
 type SplitRows struct {
-	Limit      int64
-	Descending bool // the newest part comes first
+	Limit, Offset int64
+	Descending    bool // the newest part comes first
 }
 
 // SplitGroups says that rows of parts that have the same keys become one row.
 type SplitGroups struct {
 	// Columns are those of the answer: the parts' first ones.
 	Columns []SplitColumn
+	// Hidden are the parts' further ones, which Columns, Having or Order need.
+	Hidden []SplitColumn
+	// Having is what a row of the answer meets; nil = nothing is asked of it.
+	Having *SplitCondition
 	// Order sorts the rows, by its first entry first; empty = in no order.
 	Order []SplitOrder
 	// Limit is the most rows of the answer after Offset rows are left out; below 0 = all.
@@ -54,7 +59,36 @@ type SplitColumn struct {
 	Sum, Count int
 }
 
-// SplitOrder sorts by a column of the answer.
+// SplitCondition is a condition about a row that was put together, true, false or unknown as in SQL.
+type SplitCondition struct {
+	Test SplitTest
+	Of   []SplitCondition // what TestAnd, TestOr (two or more) and TestNot (one) are about
+	// Column is what the other tests look at, Columns before Hidden.
+	Column int
+	// Number or Text, when IsText is set, is what the column is compared with.
+	Number int64
+	Text   string
+	IsText bool
+}
+
+// SplitTest says what a condition asks.
+type SplitTest string
+
+// The tests.
+const (
+	TestAnd            SplitTest = "and"
+	TestOr             SplitTest = "or"
+	TestNot            SplitTest = "not"
+	TestNull           SplitTest = "null"
+	TestEqual          SplitTest = "="
+	TestNotEqual       SplitTest = "<>"
+	TestLess           SplitTest = "<"
+	TestLessOrEqual    SplitTest = "<="
+	TestGreater        SplitTest = ">"
+	TestGreaterOrEqual SplitTest = ">="
+)
+
+// SplitOrder sorts by a column, Columns before Hidden.
 type SplitOrder struct {
 	Column     int
 	Descending bool

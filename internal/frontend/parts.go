@@ -20,7 +20,7 @@ import (
 // split, it cannot be, or its parts do not fit together.
 func (f *Frontend) askInParts(ctx context.Context, ask fairqueue.Ask, q answer.Question) (result answer.Result, done bool, err error) {
 	l := f.deps.Limits(q.Org)
-	if f.deps.Splitter == nil || l.SplitQueriesByInterval <= 0 || len(q.Members()) > 1 || l.MaxQueryBytesRead > 0 {
+	if f.deps.Splitter == nil || l.SplitQueriesByInterval <= 0 || len(q.Members()) > 1 {
 		return nil, false, nil
 	}
 	outcome := f.metrics.split.MustCurryWith(map[string]string{"language": "sql"})
@@ -101,7 +101,7 @@ func (p *partsRun) answer(ctx context.Context) (answer.Result, error) {
 	var c collector = &groupParts{spec: p.split.Groups}
 	atFirst := p.most
 	if p.split.Rows != nil {
-		c = &rowParts{limit: p.split.Rows.Limit}
+		c = &rowParts{skip: p.split.Rows.Offset, limit: p.split.Rows.Limit}
 		atFirst = 1 // the first part often has them all
 	}
 	err := p.collect(ctx, c, atFirst)
@@ -172,7 +172,7 @@ func (p *partsRun) run(ctx context.Context, ask fairqueue.Ask, s span) (out *par
 	p.frontend.metrics.parts.Inc()
 	q := p.question
 	q.Statement, q.Now, q.Limit, q.Start, q.End = p.split.Statement, p.split.Now, 0, s.start, s.end
-	if p.split.Rows != nil {
+	if p.split.Rows != nil && p.split.Rows.Offset == 0 { // else the statement has the limit in it
 		q.Limit = p.question.Limit
 	}
 	result, err := p.frontend.run(ctx, ask, q)
@@ -240,8 +240,9 @@ func (g *groupParts) finish() (*arrow.Schema, []arrow.RecordBatch, error) {
 
 func (*groupParts) release() {}
 
-// rowParts takes the first rows of parts that are in order.
+// rowParts takes the first rows of parts that are in order, after some that are left out.
 type rowParts struct {
+	skip    int64 // rows still to be left out
 	limit   int64
 	rows    int64
 	schema  *arrow.Schema
@@ -257,9 +258,11 @@ func (c *rowParts) add(p *part) (enough bool, err error) {
 		return false, merge.ErrUnsupported
 	}
 	for _, r := range p.records {
-		n := min(r.NumRows(), c.limit-c.rows)
+		skip := min(r.NumRows(), c.skip)
+		c.skip -= skip
+		n := min(r.NumRows()-skip, c.limit-c.rows)
 		if n > 0 {
-			c.records = append(c.records, r.NewSlice(0, n))
+			c.records = append(c.records, r.NewSlice(skip, skip+n))
 			c.rows += n
 		}
 	}

@@ -16,7 +16,8 @@ const maxGroups = 200_000
 // Groups collects the rows of parts. It is used by one goroutine.
 type Groups struct {
 	spec    *answer.SplitGroups
-	schema  *arrow.Schema // of the parts
+	merges  []answer.SplitColumn // of all of the parts' columns
+	schema  *arrow.Schema        // of the parts
 	columns []column
 	index   map[string]int // by key
 	rows    [][]cell
@@ -25,7 +26,7 @@ type Groups struct {
 
 // NewGroups returns a Groups without rows for parts of that schema.
 func NewGroups(spec *answer.SplitGroups, schema *arrow.Schema) (*Groups, error) {
-	g := &Groups{spec: spec, schema: schema, index: make(map[string]int)}
+	g := &Groups{spec: spec, merges: slices.Concat(spec.Columns, spec.Hidden), schema: schema, index: make(map[string]int)}
 	for _, f := range schema.Fields() {
 		c, err := newColumn(f)
 		if err != nil {
@@ -33,10 +34,10 @@ func NewGroups(spec *answer.SplitGroups, schema *arrow.Schema) (*Groups, error) 
 		}
 		g.columns = append(g.columns, c)
 	}
-	if len(g.columns) < len(spec.Columns) {
+	if len(g.columns) != len(g.merges) {
 		return nil, ErrUnsupported
 	}
-	for i, s := range spec.Columns {
+	for i, s := range g.merges {
 		if !g.mergeable(i, s) {
 			return nil, ErrUnsupported
 		}
@@ -45,6 +46,9 @@ func NewGroups(spec *answer.SplitGroups, schema *arrow.Schema) (*Groups, error) 
 		if !g.columns[o.Column].ordered {
 			return nil, ErrUnsupported
 		}
+	}
+	if !g.judges(spec.Having) {
+		return nil, ErrUnsupported
 	}
 	return g, nil
 }
@@ -92,7 +96,7 @@ func (g *Groups) Add(r arrow.RecordBatch) error {
 			if cells[i], err = g.columns[i].read(r.Column(i), row); err != nil {
 				return err
 			}
-			if i < len(g.spec.Columns) && g.spec.Columns[i].Merge == answer.MergeKey {
+			if g.merges[i].Merge == answer.MergeKey {
 				g.key = g.columns[i].appendKey(g.key, cells[i])
 			}
 		}
@@ -115,11 +119,7 @@ func (g *Groups) Add(r arrow.RecordBatch) error {
 // join makes one row of two that have the same keys.
 func (g *Groups) join(into, from []cell) error {
 	for i := range g.columns {
-		merge := answer.MergeSum // what parts give beyond the answer are sums and counts
-		if i < len(g.spec.Columns) {
-			merge = g.spec.Columns[i].Merge
-		}
-		a, b, c := into[i], from[i], &g.columns[i]
+		merge, a, b, c := g.merges[i].Merge, into[i], from[i], &g.columns[i]
 		var err error
 		switch {
 		case merge == answer.MergeSum:
@@ -138,7 +138,7 @@ func (g *Groups) join(into, from []cell) error {
 // Finish returns the rows of the answer, sorted and cut. The caller releases them.
 func (g *Groups) Finish() (arrow.RecordBatch, error) {
 	for _, row := range g.rows {
-		for i, s := range g.spec.Columns {
+		for i, s := range g.merges {
 			if s.Merge != answer.MergeAvg {
 				continue
 			}
@@ -147,6 +147,9 @@ func (g *Groups) Finish() (arrow.RecordBatch, error) {
 				row[i] = cell{f: g.columns[s.Sum].float(sum) / float64(count.i)}
 			}
 		}
+	}
+	if g.spec.Having != nil {
+		g.rows = slices.DeleteFunc(g.rows, func(row []cell) bool { return g.judge(g.spec.Having, row) != isTrue })
 	}
 	slices.SortStableFunc(g.rows, g.order)
 	rows := g.rows[min(g.spec.Offset, int64(len(g.rows))):]

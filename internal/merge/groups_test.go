@@ -34,7 +34,7 @@ func spec() *answer.SplitGroups {
 		{Merge: answer.MergeMin},
 		{Merge: answer.MergeMax},
 		{Merge: answer.MergeAvg, Sum: 6, Count: 7},
-	}}
+	}, Hidden: []answer.SplitColumn{{Merge: answer.MergeSum}, {Merge: answer.MergeSum}}}
 }
 
 type group struct {

@@ -15,11 +15,10 @@ import (
 // Split finds out whether a statement can be answered in parts of its time. It reads the catalog and no rows. It is nil for a
 // statement that cannot and for one that is wrong, which Query says better; errors are those of the catalog.
 //
-// A bound on what one statement may read (Options.MaxScanRows) is one of the whole, so with it nothing is split.
+// Bounds on what one statement may read are bounds of the whole: where there are any, the whole is planned as well and judged by what it
+// would read, each file once. One that is above them is not split, and Query refuses it. So what parts read together is never more than
+// what the whole may read, but for files of which several parts need something.
 func (q *Querier) Split(ctx context.Context, req Request) (*answer.Split, error) {
-	if q.opts.MaxScanRows > 0 {
-		return nil, nil //nolint:nilnil // documented
-	}
 	r := q.run(req)
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
@@ -66,9 +65,29 @@ func (r *run) split(ctx context.Context) (*answer.Split, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
+	if err := r.judgeWhole(ctx, query, streams); err != nil {
+		return nil, err
+	}
 	matter := plan.Tables[0].Time.Intersect(sqlplan.Between(r.request.Start, r.request.End))
 	s.Now, s.Start, s.End = r.now, timeOf(matter.Start), timeOf(matter.End)
 	return s, nil
+}
+
+// judgeWhole fails with fault.Invalid when the statement as a whole would read more than it may.
+func (r *run) judgeWhole(ctx context.Context, query *sqlplan.Query, streams []catalog.Stream) error {
+	if r.querier.opts.MaxScanRows <= 0 && r.limits.MaxQueryBytesRead <= 0 {
+		return nil
+	}
+	state, err := r.snapshot(ctx, streams)
+	if err != nil {
+		return err
+	}
+	defer state.buffers.Release()
+	tables, err := r.bind(ctx, query, streams, state)
+	if err != nil {
+		return err
+	}
+	return r.check(tables, state)
 }
 
 // timeOf returns the time of microseconds, zero for an open end.

@@ -34,13 +34,13 @@ func (q *Query) Split(ctx context.Context, plan *Plan, limit int64) (*answer.Spl
 		return nil, nil //nolint:nilnil // documented
 	}
 	if top := plan.Tables[0].TopN; top != nil {
-		return splitRows(q.text, root, top, limit), nil
+		return q.splitRows(ctx, root, top, limit)
 	}
 	s := &splitter{functions: q.planner.functions, root: root, items: nodesOf(root.list("select_list"))}
 	if !s.groups(limit) {
 		return nil, nil //nolint:nilnil // documented
 	}
-	text, err := s.part(ctx, q.planner.engine)
+	text, err := q.planner.write(ctx, s.part())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (q *Query) Split(ctx context.Context, plan *Plan, limit int64) (*answer.Spl
 // isPlainSelect reports whether a query reads one stream, once, row by row or in groups.
 func isPlainSelect(root node) bool {
 	if root.kind() != "SELECT_NODE" || root.sub("from_table").kind() != "BASE_TABLE" || len(root.sub("cte_map").list("map")) > 0 ||
-		root.sub("sample") != nil || root.sub("from_table").sub("sample") != nil || root.sub("qualify") != nil || root.sub("having") != nil {
+		root.sub("sample") != nil || root.sub("from_table").sub("sample") != nil || root.sub("qualify") != nil {
 		return false
 	}
 	plain := true
@@ -61,21 +61,41 @@ func isPlainSelect(root node) bool {
 	return plain
 }
 
-// splitRows splits a query for the first rows. Rows that are left out first would be in unknown parts.
-func splitRows(text string, root node, top *TopN, limit int64) *answer.Split {
-	for _, e := range root.list("modifiers") {
-		if asNode(e).sub("offset") != nil {
-			return nil
-		}
-	}
-	if top.Rows > maxSplitRows {
-		return nil
-	}
-	rows := top.Rows
+// splitRows splits a query for the first rows. Rows that are left out first may be in any of the parts, so every part gives them too.
+func (q *Query) splitRows(ctx context.Context, root node, top *TopN, limit int64) (*answer.Split, error) {
+	rows := top.Rows - top.Offset
 	if limit > 0 {
 		rows = min(rows, limit)
 	}
-	return &answer.Split{Statement: text, Rows: &answer.SplitRows{Limit: rows, Descending: top.Descending}}
+	if rows+top.Offset > maxSplitRows {
+		return nil, nil //nolint:nilnil // documented
+	}
+	out := &answer.Split{Statement: q.text, Rows: &answer.SplitRows{Limit: rows, Offset: top.Offset, Descending: top.Descending}}
+	if top.Offset == 0 {
+		return out, nil
+	}
+	for _, e := range root.list("modifiers") {
+		if m := asNode(e); m.kind() == "LIMIT_MODIFIER" {
+			m["limit"] = map[string]any(newConstant(m.sub("limit"), "BIGINT", json.Number(strconv.FormatInt(rows+top.Offset, 10))))
+			m["offset"] = nil
+		}
+	}
+	var err error
+	out.Statement, err = q.planner.write(ctx, root)
+	return out, err
+}
+
+// write writes the statement of a part.
+func (p *Planner) write(ctx context.Context, root node) (string, error) {
+	tree, err := encodeTree(root)
+	if err != nil {
+		return "", err
+	}
+	text, err := p.engine.DeserializeSQL(ctx, tree)
+	if err != nil {
+		return "", fmt.Errorf("write the statement of a part: %w", err)
+	}
+	return text, nil
 }
 
 // splitter takes a query in groups apart.
@@ -99,7 +119,7 @@ func (s *splitter) groups(limit int64) bool {
 		}
 		s.out.Columns = append(s.out.Columns, column)
 	}
-	return aggregates > 0 && s.keysAreGroups() && s.modifiers(limit)
+	return aggregates > 0 && s.keysAreGroups() && s.having() && s.modifiers(limit)
 }
 
 // aggregate returns how an item that is an aggregate of the kind that can be put together is.
@@ -136,11 +156,31 @@ func (s *splitter) aggregate(item node) (c answer.SplitColumn, ok bool) {
 // also makes parts give another aggregate under the conditions of an item, and returns the number of its column.
 func (s *splitter) also(item node, name string, arg node) int {
 	x := item.clone()
-	n := len(s.items) + len(s.further)
 	x["function_name"], x["children"] = name, exprs(arg.clone())
+	return s.hide(x, answer.SplitColumn{Merge: answer.MergeSum})
+}
+
+// hide makes parts give a further column, and returns its number.
+func (s *splitter) hide(x node, c answer.SplitColumn) int {
+	n := len(s.items) + len(s.further)
 	x["alias"] = "part column " + strconv.Itoa(n)
-	s.further = append(s.further, x)
+	s.further, s.out.Hidden = append(s.further, x), append(s.out.Hidden, c)
 	return n
+}
+
+// columnOf returns the column that shows an expression or, for an aggregate that none shows, a further one; -1 for others.
+func (s *splitter) columnOf(e node) int {
+	same := func(x node) bool { return sameExpression(x, e) }
+	if i := slices.IndexFunc(s.items, same); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(s.further, same); i >= 0 {
+		return len(s.items) + i
+	}
+	if c, ok := s.aggregate(e); ok {
+		return s.hide(e.clone(), c)
+	}
+	return -1
 }
 
 // isRowValue reports whether an expression is computed from one row alone.
@@ -315,7 +355,7 @@ func (s *splitter) order(o node) bool {
 		i = s.aliased(e)
 	}
 	if i < 0 {
-		i = slices.IndexFunc(s.items, func(item node) bool { return sameExpression(item, e) })
+		i = s.columnOf(e)
 	}
 	if i < 0 || e.class() == "STAR" {
 		return false
@@ -339,17 +379,9 @@ func (s *splitter) order(o node) bool {
 	return true
 }
 
-// part writes the statement of a part: the same groups, without order and limit.
-func (s *splitter) part(ctx context.Context, engine Engine) (string, error) {
-	s.root["modifiers"] = []any{}
+// part is the query of a part: the same groups, without conditions on them, order and limit.
+func (s *splitter) part() node {
+	s.root["modifiers"], s.root["having"] = []any{}, nil
 	s.root["select_list"] = exprs(append(slices.Clone(s.items), s.further...)...)
-	tree, err := encodeTree(s.root)
-	if err != nil {
-		return "", err
-	}
-	text, err := engine.DeserializeSQL(ctx, tree)
-	if err != nil {
-		return "", fmt.Errorf("write the statement of a part: %w", err)
-	}
-	return text, nil
+	return s.root
 }

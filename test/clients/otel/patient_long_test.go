@@ -4,6 +4,8 @@ package otel_test
 
 import "time"
 
-// refusedFor is just below the five minutes after which a Collector on its own settings gives a batch up: tries are up to 37 s apart, and
-// the last one must lie before.
-const refusedFor = 280 * time.Second
+// refusedFor is as long as a Collector on its own settings tries. What is to survive that needs the one setting that docs name.
+const (
+	refusedFor  = 5 * time.Minute
+	giveUpAfter = "0s"
+)

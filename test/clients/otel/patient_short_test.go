@@ -4,6 +4,8 @@ package otel_test
 
 import "time"
 
-// refusedFor is how long a server refuses a Collector on its own settings; the long form comes near the five minutes after which such a
-// Collector gives up.
-const refusedFor = 8 * time.Second
+// refusedFor is how long a server refuses, and giveUpAfter a Collector's own default of the time after which it drops a batch.
+const (
+	refusedFor  = 8 * time.Second
+	giveUpAfter = "300s"
+)

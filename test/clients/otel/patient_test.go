@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/millstream/millstream/internal/testkit/mstest"
+	"github.com/stretchr/testify/require"
 )
 
-// stock is a Collector's configuration that leaves retries and queue as they come: 5 s to 30 s between tries, given up after five minutes.
+// stock is a Collector's configuration that leaves queue and retries as they come, 5 s to 30 s between tries and half as much more by
+// chance, but for the time after which it gives up.
 const stock = `
 receivers:
   otlp:
@@ -26,6 +26,7 @@ exporters:
     endpoint: "%[3]s"
     tls: {insecure: true}
     headers: {X-Scope-OrgID: %[4]s}
+    retry_on_failure: {max_elapsed_time: %[5]s}
 service:
   telemetry:
     metrics: {level: none}
@@ -48,7 +49,7 @@ func TestRefusedStockCollectorLosesNothing(t *testing.T) {
 	collectors := make([]*collector, len(transports))
 	for i, x := range transports {
 		address := freeAddress(t)
-		collectors[i] = startCollector(t, fmt.Sprintf(stock, address, x.exporter, x.endpoint, x.name), address)
+		collectors[i] = startCollector(t, fmt.Sprintf(stock, address, x.exporter, x.endpoint, x.name, giveUpAfter), address)
 		q := server.Client(x.name)
 		q.Query(t, "ALTER DATABASE public SET 'ingest_rows_rate_limit' = '"+strconv.Itoa(limit)+"'")
 		debt := "[" + strings.Repeat(`{"a":1},`, limit*int(refusedFor/time.Second)-1) + `{"a":1}]`
@@ -72,7 +73,7 @@ func TestRefusedStockCollectorLosesNothing(t *testing.T) {
 	for i, x := range transports {
 		q := server.Client(x.name)
 		for _, table := range []string{"otel_logs", "otel_traces", "metrics.shop_orders", "metrics.shop_seconds"} {
-			ctx, cancel := context.WithTimeout(t.Context(), refusedFor+time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), refusedFor+3*time.Minute)
 			awaitRowsUntil(ctx, t, q, table, batches*rows)
 			cancel()
 		}
