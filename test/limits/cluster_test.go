@@ -2,11 +2,14 @@ package limits_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +87,8 @@ func TestRateOverManyRouters(t *testing.T) {
 	}
 	t.Logf("%d routers refuse by the new limit %v after it was written", len(left), time.Since(written).Round(time.Millisecond))
 
+	requireAudit(t, left[0], "overrides.load ", "overrides.apply a a: ingestion_burst_size_mb 2 → 0.5, ingestion_rate_mb 2 → 0.5")
+
 	// Requests are counted by each router for itself.
 	ask := func() (passed, refused int) {
 		for range 8 {
@@ -104,4 +109,35 @@ func TestRateOverManyRouters(t *testing.T) {
 	require.Equal(t, 8, passed+refused)
 	t.Logf("of 8 queries at once %d passed, %d were refused", passed, refused)
 	require.Empty(t, c.Intakes[0].Client("b").Get(t, "/api/v1/query").Header.Get("RateLimit"), "only routers count")
+}
+
+// requireAudit checks what the audit log has about the overrides file, the oldest first, by a text of each record: every change once, although
+// every process of the cluster makes it.
+func requireAudit(t *testing.T, n *mscluster.Node, want ...string) {
+	t.Helper()
+	var got []string
+	require.NoError(t, mstest.WaitFor(t.Context(), func(ctx context.Context) error {
+		res, err := n.Client("").Do(ctx, http.MethodGet, "/api/v1/audit", nil)
+		if err != nil {
+			return err
+		}
+		var log struct {
+			Changes []struct{ Action, Org, Object, Detail string }
+		}
+		if err := json.Unmarshal(res.Body, &log); err != nil {
+			return err
+		}
+		got = nil
+		for _, c := range slices.Backward(log.Changes) {
+			if c.Object == "overrides" {
+				_, text, _ := strings.Cut(c.Detail, "; ")
+				got = append(got, c.Action+" "+strings.TrimSpace(c.Org+" "+text))
+			}
+		}
+		if len(got) < len(want) {
+			return fmt.Errorf("%q", got)
+		}
+		return nil
+	}))
+	require.Equal(t, want, got)
 }
