@@ -111,8 +111,8 @@ func TestRateOverManyRouters(t *testing.T) {
 	require.Empty(t, c.Intakes[0].Client("b").Get(t, "/api/v1/query").Header.Get("RateLimit"), "only routers count")
 }
 
-// requireAudit checks what the audit log has about the overrides file, the oldest first, by a text of each record: every change once, although
-// every process of the cluster makes it.
+// requireAudit checks what the audit log has about the overrides file, the oldest first, by a text of each record: every change once,
+// although every process of the cluster makes it.
 func requireAudit(t *testing.T, n *mscluster.Node, want ...string) {
 	t.Helper()
 	var got []string
