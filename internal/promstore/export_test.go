@@ -1,6 +1,10 @@
 package promstore
 
-import "github.com/millstream/millstream/internal/catalog"
+import (
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/millstream/millstream/internal/catalog"
+)
 
 // Cache is a cache of blocks for tests.
 type Cache struct{ c *cache }
@@ -41,4 +45,32 @@ func (c Cache) Held() (bytes int64, items, series, ids int) {
 	c.c.mu.Lock()
 	defer c.c.mu.Unlock()
 	return c.c.mu.bytes, len(c.c.mu.items), len(c.c.mu.series), int(c.c.mu.ids)
+}
+
+// Point is a sample of a Piece.
+type Point struct {
+	T int64
+	V float64
+	H []byte // stored form of a histogram, nil for a float
+}
+
+// Piece is samples of a series from one place, in the order in which they lie there.
+type Piece struct {
+	Version int64
+	Points  []Point
+}
+
+// Series returns a series of pieces, from a time on, settled.
+func Series(from int64, pieces ...Piece) storage.Series {
+	s := &series{from: from}
+	for _, p := range pieces {
+		x := piece{version: p.Version}
+		for _, point := range p.Points {
+			x.times, x.values = append(x.times, point.T), append(x.values, point.V)
+			x.histograms = append(x.histograms, point.H)
+		}
+		s.pieces = append(s.pieces, x)
+	}
+	s.settle()
+	return s
 }
