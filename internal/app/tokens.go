@@ -59,7 +59,9 @@ func (n *node) registry() (*auth.Registry, error) {
 			return nil, err
 		}
 	}
-	return auth.NewRegistry(n.catalog, c, n.config.Auth.JWTSecretOverride.Reveal(), n.component("audit"), nil), nil
+	r := auth.NewRegistry(n.catalog, c, n.config.Auth.JWTSecretOverride.Reveal(), n.component("audit"), nil)
+	r.Tell(n.tokens)
+	return r, nil
 }
 
 // OpenRegistry opens the registry of tokens where no server needs to run, on the catalog that the settings name. The caller calls closing.

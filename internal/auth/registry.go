@@ -37,6 +37,7 @@ type Registry struct {
 	pinned string
 	audit  *Audit
 	clock  clock.Clock
+	here   *Verifier // nil: nobody is told
 }
 
 // NewRegistry returns a Registry. cipher may be nil, see Registry; pinned is Options.PinnedSecret. A nil clock is the system's.
@@ -45,6 +46,15 @@ func NewRegistry(store catalog.Access, cipher *Cipher, pinned string, logger *sl
 		c = clock.System{}
 	}
 	return &Registry{store: store, cipher: cipher, pinned: pinned, audit: NewAudit(store, logger), clock: c}
+}
+
+// Tell lets the verifier of this process know at once what is revoked here; others see it at their next question to the catalog.
+func (r *Registry) Tell(v *Verifier) { r.here = v }
+
+func (r *Registry) tell(ctx context.Context) {
+	if r.here != nil {
+		_ = r.here.refresh(ctx) // else it sees it by itself a moment later
+	}
 }
 
 // Create stores a token. The text is not kept anywhere: whoever asked for it must show it to its owner.
@@ -121,6 +131,7 @@ func (r *Registry) Revoke(ctx context.Context, by Principal, prefix string) erro
 	if err := r.store.RevokeToken(ctx, prefix); err != nil {
 		return err
 	}
+	r.tell(ctx)
 	r.audit.Record(ctx, catalog.Change{Actor: by.Actor, Action: "token.revoke", Object: prefix})
 	return nil
 }
@@ -146,6 +157,7 @@ func (r *Registry) Rotate(ctx context.Context, by Principal, grace time.Duration
 	if err := r.store.ReplaceSecret(ctx, sealed, again); err != nil {
 		return err
 	}
+	r.tell(ctx)
 	r.audit.Record(ctx, catalog.Change{Actor: by.Actor, Action: "key.rotate", Detail: "grace " + grace.String()})
 	return nil
 }

@@ -213,6 +213,21 @@ func TestExpiryAndRevocation(t *testing.T) {
 	require.ErrorIs(t, s.registry.Revoke(t.Context(), s.admin(), long[3:16]), catalog.ErrNoToken)
 }
 
+// TestWhatIsRevokedHereEndsAtOnce revokes through a registry that tells the verifier beside it: no question of its own has to come first.
+func TestWhatIsRevokedHereEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, newStore(t), "")
+	s.registry.Tell(s.verifier)
+	root := auth.Principal{Actor: "root", Rights: auth.Every, Grant: auth.Grant{All: true}}
+	for range 20 {
+		text, made, err := s.registry.Create(t.Context(), root, auth.Spec{Grant: auth.Grant{Orgs: []tenant.ID{"acme"}}, Rights: auth.Read})
+		require.NoError(t, err)
+		require.Equal(t, "acme", s.outcome("Bearer "+text, "", auth.Read))
+		require.NoError(t, s.registry.Revoke(t.Context(), root, made.Prefix))
+		require.Equal(t, fault.Unauthenticated.String(), s.outcome("Bearer "+text, "", auth.Read))
+	}
+}
+
 func TestAnAdminActsWithinTheGrant(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, newStore(t), "")
