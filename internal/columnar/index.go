@@ -42,6 +42,28 @@ func (x *indexer) add(f *field, file *parquetfile.Writer) {
 	}
 }
 
+// addValues is add for a chunk of f that was read. A nil indexer does nothing.
+func (x *indexer) addValues(f *field, v *parquetfile.Values) {
+	if x == nil {
+		return
+	}
+	place, ok := x.places[f]
+	if !ok {
+		return
+	}
+	if v.Texts.Index != nil {
+		for i := range v.Texts.Starts {
+			x.builder.Add(place, v.Texts.Entry(i))
+		}
+		return
+	}
+	for row := range v.Rows {
+		if v.Has(row) {
+			x.builder.Add(place, v.Texts.Entry(row))
+		}
+	}
+}
+
 func (x *indexer) endRowGroup() {
 	if x != nil {
 		x.builder.EndRowGroup()

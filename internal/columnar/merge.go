@@ -24,7 +24,8 @@ type Source struct {
 }
 
 // Merge merges files of one dataset, each sorted as opts.Sort says, into one file at path (see WriteFile). It streams: memory is a row
-// group of each source and a few of the result. By time, rows of equal time come in no certain order; by series, samples that another
+// group of each source and a few of the result. By time, rows of equal time come in no certain order, and row groups whose times no other
+// source shares are copied as they are; by series, samples that another
 // one of the same time outdoes are dropped (Info.Duplicates). The caller compares Info.Rows with what the sources hold.
 func Merge(ctx context.Context, path string, sources []Source, opts WriteOptions) (Info, error) {
 	opts = opts.withDefaults()
@@ -42,7 +43,7 @@ func Merge(ctx context.Context, path string, sources []Source, opts WriteOptions
 		if err != nil {
 			return Info{}, err
 		}
-		m.inputs = append(m.inputs, &mergeInput{reader: r})
+		m.inputs = append(m.inputs, &mergeInput{reader: r, copier: newCopier(r, s.Columns, fields, nanos)})
 	}
 	return createFile(path, func(f io.Writer) (Info, error) {
 		w, err := newFileWriter(f, fields, nanos, opts)
@@ -97,6 +98,7 @@ type merger struct {
 // mergeInput is a source with the row group that was read last.
 type mergeInput struct {
 	reader *Reader
+	copier *copier           // nil when its row groups cannot be copied
 	record arrow.RecordBatch // nil before the first and after the last row group
 	next   int               // first row of record that is not in the part
 	ended  bool
@@ -121,6 +123,11 @@ func (in *mergeInput) release() {
 // written.
 func (m *merger) run(ctx context.Context, w *fileWriter) error {
 	for {
+		if copied, err := m.copyNext(ctx, w); err != nil {
+			return err
+		} else if copied {
+			continue
+		}
 		last, err := m.fill(ctx)
 		if err != nil {
 			return err

@@ -206,11 +206,7 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 	if err != nil {
 		return err
 	}
-	if w.info.Rows == 0 {
-		w.info.MinTime, w.info.MaxTime = times.MinInt, times.MaxInt
-	}
-	w.info.MinTime, w.info.MaxTime = min(w.info.MinTime, times.MinInt), max(w.info.MaxTime, times.MaxInt)
-	w.info.Rows += int64(len(refs))
+	w.addRows(len(refs), times.MinInt, times.MaxInt)
 	if w.nanos {
 		if _, err := w.own(refs, func(r rowRef) int64 { return int64(r.nanos) }); err != nil {
 			return err
@@ -230,6 +226,15 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 	}
 	w.index.endRowGroup()
 	return w.labels.add(w.fields, refs)
+}
+
+// addRows counts rows with times between two, both inclusive.
+func (w *fileWriter) addRows(rows int, low, high int64) {
+	if w.info.Rows == 0 {
+		w.info.MinTime, w.info.MaxTime = low, high
+	}
+	w.info.MinTime, w.info.MaxTime = min(w.info.MinTime, low), max(w.info.MaxTime, high)
+	w.info.Rows += int64(rows)
 }
 
 // own writes a column of ours.

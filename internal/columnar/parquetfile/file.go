@@ -33,6 +33,8 @@ type chunkPlace struct {
 	nulls        int64 // -1 when not known
 	low, high    bound
 	codec        int32
+
+	lowExact, highExact bool // the bounds are values
 }
 
 // bound is where a bound stands in the footer; its length is -1 when there is none.

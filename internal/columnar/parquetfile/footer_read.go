@@ -296,6 +296,10 @@ func (p *footerParser) statistics(c *chunkPlace) {
 			c.high = p.bound()
 		case id == 6 && typ == thriftBinary:
 			c.low = p.bound()
+		case id == 7:
+			c.highExact = typ == thriftTrue
+		case id == 8:
+			c.lowExact = typ == thriftTrue
 		default:
 			p.skip(typ)
 		}

@@ -39,6 +39,7 @@ type Writer struct {
 	rows     int64
 	finished bool
 	distinct []string // see Distinct
+	copied   []byte   // see CopyChunk
 }
 
 type rowGroup struct {
