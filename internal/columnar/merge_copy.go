@@ -247,7 +247,10 @@ func textStats(v *parquetfile.Values) parquetfile.Stats {
 	for row := range v.Rows {
 		if !v.Has(row) {
 			s.Nulls++
-		} else if s.Values++; v.Texts.Index == nil {
+			continue
+		}
+		s.Values++
+		if v.Texts.Index == nil {
 			note(v.Texts.Entry(row))
 		}
 	}
