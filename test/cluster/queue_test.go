@@ -74,6 +74,9 @@ func TestQueriesInParts(t *testing.T) {
 		"SELECT level, count(*), sum(n), avg(n), min(n), max(_timestamp) FROM app GROUP BY level ORDER BY level": 10,
 		"SELECT date_trunc('hour', _timestamp) AS h, count(*) FROM app GROUP BY h ORDER BY h DESC LIMIT 3":       10,
 		"SELECT n FROM app ORDER BY _timestamp DESC LIMIT 30":                                                    1,
+		"SELECT level, count(*) AS c FROM app GROUP BY level HAVING c > 3 ORDER BY 1":                            0,
+		"SELECT level, count(*) FROM app GROUP BY level HAVING max(n) > 598 OR level = 'info' ORDER BY sum(n)":   10,
+		"SELECT n FROM app ORDER BY _timestamp DESC LIMIT 30 OFFSET 100":                                         6, // 1, 2, 4 at once
 		"SELECT median(n) FROM app": 0,
 	} {
 		before := sample(t, splits, "millstream_query_parts_total")
