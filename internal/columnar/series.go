@@ -170,7 +170,7 @@ func (r *SeriesReader) Close() error {
 
 // Runs appends the runs of a row group to dst, in their order. Their texts are copies.
 func (r *SeriesReader) Runs(ctx context.Context, dst []SeriesRun, group int) ([]SeriesRun, error) {
-	runs, err := r.BorrowRuns(ctx, group)
+	runs, err := r.BorrowRuns(ctx, group, "")
 	if err != nil {
 		return dst, err
 	}
@@ -191,18 +191,26 @@ type Runs struct {
 	sets    []parquetfile.Run
 }
 
-// BorrowRuns reads the runs of a row group. They are valid until the reader reads something else.
-func (r *SeriesReader) BorrowRuns(ctx context.Context, group int) (*Runs, error) {
-	if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
-		return nil, err
+// BorrowRuns reads the runs of a row group. They are valid until the reader reads something else. With a metric, its caller wants rows of
+// that one alone, and the column of names is not read.
+func (r *SeriesReader) BorrowRuns(ctx context.Context, group int, metric string) (*Runs, error) {
+	r.runs.metrics = append(r.runs.metrics[:0], parquetfile.Run{Text: []byte(metric), End: r.Rows(group)})
+	if metric == "" {
+		if err := r.read(ctx, group, signal.MetricColumn, &r.values, parquetfile.Text); err != nil {
+			return nil, err
+		}
+		if r.values.Present != nil {
+			return nil, fault.New(fault.Corrupt, "a row without a metric")
+		}
+		r.runs.metrics = r.values.Runs(r.runs.metrics[:0])
 	}
 	if err := r.read(ctx, group, signal.LabelsColumn, &r.labels, parquetfile.JSON); err != nil {
 		return nil, err
 	}
-	if r.values.Present != nil || r.labels.Present != nil {
-		return nil, fault.New(fault.Corrupt, "a row without a series")
+	if r.labels.Present != nil {
+		return nil, fault.New(fault.Corrupt, "a row without labels")
 	}
-	r.runs.metrics, r.runs.sets = r.values.Runs(r.runs.metrics[:0]), r.labels.Runs(r.runs.sets[:0])
+	r.runs.sets = r.labels.Runs(r.runs.sets[:0])
 	return &r.runs, nil
 }
 

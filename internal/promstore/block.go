@@ -143,7 +143,7 @@ func (f *cachedSegment) loadBlock(ctx context.Context, group int, p part) (*bloc
 	if err != nil || otlp {
 		return &block{otlp: true}, err
 	}
-	runs, err := r.BorrowRuns(ctx, group)
+	runs, err := r.BorrowRuns(ctx, group, p.metric)
 	if err != nil {
 		return nil, err
 	}

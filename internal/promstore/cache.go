@@ -52,7 +52,9 @@ type knownSeries struct {
 	seriesKey
 	lset labels.Labels
 	id   uint32 // less than the number of series; once the series is no more another may have it
-	refs int    // runs of blocks; the cache's lock guards it
+	// Under the cache's lock:
+	refs int          // runs of blocks
+	next *knownSeries // that followed it last: files are sorted, so it mostly does so again
 }
 
 // knownSeriesBytes is what a series takes beside its texts, which it has twice.
@@ -114,6 +116,13 @@ func (c *cache) drop(e *list.Element) {
 
 // intern returns the series of stored texts for one more run of a block. The set is copied if need be.
 func (c *cache) intern(metric string, set []byte, s *internScratch) (*knownSeries, error) {
+	if s.last != nil && s.last.next != nil {
+		if k := s.last.next; k.refs > 0 && k.labels == string(set) && k.metric == metric {
+			k.refs++
+			s.last = k
+			return k, nil
+		}
+	}
 	k, ok := c.mu.series[seriesKey{metric, string(set)}]
 	if !ok {
 		key := seriesKey{metric, string(set)}
@@ -126,11 +135,16 @@ func (c *cache) intern(metric string, set []byte, s *internScratch) (*knownSerie
 		c.mu.bytes += k.bytes()
 	}
 	k.refs++
+	if s.last != nil {
+		s.last.next = k
+	}
+	s.last = k
 	return k, nil
 }
 
-// internScratch is memory that interning uses again.
+// internScratch is what interning one run after the other uses again.
 type internScratch struct {
+	last    *knownSeries
 	pairs   []pair
 	builder labels.ScratchBuilder
 }
@@ -152,6 +166,7 @@ func (c *cache) release(b *block) {
 	for _, r := range b.runs {
 		r.series.refs--
 		if r.series.refs == 0 {
+			r.series.next = nil // no chain of what is forgotten
 			delete(c.mu.series, r.series.seriesKey)
 			c.mu.free = append(c.mu.free, r.series.id)
 			c.mu.bytes -= r.series.bytes()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millstream/millstream/internal/promapi"
+	"github.com/millstream/millstream/internal/promstore"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/testkit/promtest"
 	"github.com/millstream/millstream/internal/wire/promwrite"
@@ -64,7 +65,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkMetrics writes the load once and asks it, from files of every ten minutes or so and with the rest in the buffer.
+// BenchmarkMetrics writes the load once and asks it, from files of every ten minutes or so: with what earlier queries have decoded, and
+// without.
 func BenchmarkMetrics(b *testing.B) {
 	s := promtest.New(b)
 	api := promapi.New(promapi.Options{}, promapi.Deps{Metrics: s.Prom})
@@ -79,12 +81,15 @@ func BenchmarkMetrics(b *testing.B) {
 		}
 	})
 	b.Logf("intake with the making of requests: %s, CPU %s", time.Since(began), cpu()-before)
-	ask := func(b *testing.B, query string) {
+	ask := func(b *testing.B, query string, api func() *promapi.API) {
 		b.Helper()
 		for b.Loop() {
-			a := api.Answer(b.Context(), promapi.Question{Org: promtest.Org, Database: signal.DefaultDatabase, Path: "query_range", Form: url.Values{
+			form := url.Values{
 				"query": {query}, "start": {strconv.Itoa(benchStart / 1000)}, "end": {strconv.Itoa(benchStart/1000 + 3600)}, "step": {"15"},
-			}})
+			}
+			a := api().Answer(b.Context(), promapi.Question{
+				Org: promtest.Org, Database: signal.DefaultDatabase, Path: "query_range", Form: form,
+			})
 			require.Equal(b, 200, a.Status, "%s", a.Body)
 		}
 	}
@@ -99,9 +104,15 @@ func BenchmarkMetrics(b *testing.B) {
 	b.Logf("%d bytes of files, %.2f a sample", size, float64(size)/benchSeries/benchSamples)
 	for name, query := range map[string]string{
 		"rate": "sum by (job)(rate(http_requests_total[5m]))", "one-job": `sum(rate(http_requests_total{job="job-3"}[5m]))`,
-		"one-series": `http_requests_total{instance="10.0.1.1:9100"}`,
+		"one-series": `http_requests_total{instance="10.0.1.1:9100"}`, "hundred-series": `http_requests_total{path="/api/v1/thing/7"}`,
 	} {
-		b.Run(name, func(b *testing.B) { ask(b, query) })
+		b.Run(name, func(b *testing.B) { ask(b, query, func() *promapi.API { return api }) })
+		b.Run("cold-"+name, func(b *testing.B) {
+			ask(b, query, func() *promapi.API {
+				store := promstore.New(promstore.Options{}, promstore.Deps{Catalog: s.Catalog, Buffers: s.Ingest, Files: s.Files})
+				return promapi.New(promapi.Options{}, promapi.Deps{Metrics: store})
+			})
+		})
 	}
 	b.Run("label-values", func(b *testing.B) {
 		for b.Loop() {
