@@ -49,7 +49,7 @@ func (n *node) startWriteLimits(ctx context.Context) error {
 	if n.clustered() {
 		options.Frontends = n.frontends
 		options.Wanted = func(b quota.Budget) { w.keeper.Wanted(b) }
-		w.bytes.Divide(options.Wanted)
+		w.bytes.Divide(options.Wanted, options.Frontends)
 	}
 	w.rows = quota.NewRows(options)
 	w.recorder = saved.NewRecorder(saved.Recorder{

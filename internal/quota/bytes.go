@@ -38,10 +38,11 @@ func (r Rate) burst() int64 {
 
 // Bytes are the buckets of all orgs. Its methods are safe for concurrent use.
 type Bytes struct {
-	clock   clock.Clock
-	rate    func(tenant.ID) Rate
-	wanted  func(Budget) // nil: each process has the whole rate
-	metrics *metrics
+	clock     clock.Clock
+	rate      func(tenant.ID) Rate
+	wanted    func(Budget) // nil: each process has the whole rate
+	frontends func() int   // set with wanted
+	metrics   *metrics
 
 	mu     sync.Mutex
 	orgs   map[tenant.ID]bucket
@@ -96,7 +97,7 @@ func (b *Bytes) Take(org tenant.ID, n int64) error {
 	if wait := missing - duration(rate.burst(), rate.PerSecond); wait > 0 {
 		b.count(org, 0, n)
 		b.metrics.refuse(bytesOf(org), n)
-		return refusal(org, n, whole, rate, wait)
+		return b.refusal(org, n, whole, rate, wait)
 	}
 	b.count(org, n, 0)
 	if _, ok := b.orgs[org]; !ok && len(b.orgs) >= b.sweeps {
@@ -121,17 +122,17 @@ func (b *Bytes) Free(org tenant.ID) int64 {
 	return max(0, rate.burst()-amount(max(0, x.full.Sub(b.clock.Now())), x.rate.PerSecond))
 }
 
-// refusal tells of a request of n bytes above local, the share of whole that this process has.
-func refusal(org tenant.ID, n int64, whole, local Rate, wait time.Duration) error {
+// refusal tells of a request of n bytes that would pass after wait at the rate in force here, whole being that of the org.
+func (b *Bytes) refusal(org tenant.ID, n int64, whole, local Rate, wait time.Duration) error {
 	free := max(0, n-amount(wait, local.PerSecond))
-	wait = min(wait, MaxRetryAfter)
+	told := min(b.delay(org, whole, local, wait), MaxRetryAfter)
 	share := ""
 	if whole.PerSecond != local.PerSecond {
 		share = fmt.Sprintf(", of which %d bytes/s are this node's share", local.PerSecond)
 	}
 	return fault.New(fault.Limited, "ingestion rate limit exceeded for org %s: limit %d bytes/s (limits.ingestion_rate_mb)%s, burst %d bytes "+
 		"(limits.ingestion_burst_size_mb), %d bytes free; the request has %d bytes inflated, retry in %s",
-		org, whole.PerSecond, share, local.burst(), free, n, wait.Round(time.Millisecond)).After(wait)
+		org, whole.PerSecond, share, local.burst(), free, n, told.Round(time.Millisecond)).After(told)
 }
 
 // missing returns how long the org's bucket takes to be full, at the rate. A new rate counts from now on.

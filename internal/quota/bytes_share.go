@@ -15,8 +15,21 @@ type use struct {
 }
 
 // Divide makes the rates budgets of a cluster: the bucket of each process has the whole burst and is refilled by its share. It is called
-// before the first request. wanted is told of orgs that need a division soon, must not block, and may be told often.
-func (b *Bytes) Divide(wanted func(Budget)) { b.wanted = wanted }
+// before the first request. wanted is told of orgs that need a division soon, must not block, and may be told often. frontends tells how
+// many processes divide the rates.
+func (b *Bytes) Divide(wanted func(Budget), frontends func() int) {
+	b.wanted, b.frontends = wanted, frontends
+}
+
+// delay is how long a client is told to wait that would wait for so long at the local rate. A process that had nothing to do has a tiny
+// share; since it gets at least its part of the rate soon, the client need not wait for what the tiny share would take.
+func (b *Bytes) delay(org tenant.ID, whole, local Rate, wait time.Duration) time.Duration {
+	if u, ok := b.uses[org]; !ok || u.share.Limit == 0 {
+		return wait
+	}
+	part := max(whole.PerSecond/int64(max(1, b.frontends())), 1)
+	return min(wait, duration(amount(wait, local.PerSecond), part)+settling)
+}
 
 func bytesOf(org tenant.ID) Budget { return Budget{Kind: KindBytes, Org: org} }
 

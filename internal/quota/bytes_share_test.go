@@ -23,7 +23,7 @@ func TestBytesShare(t *testing.T) {
 	b.Divide(func(budget quota.Budget) {
 		require.Equal(t, quota.Budget{Kind: quota.KindBytes, Org: "acme"}, budget)
 		wanted++
-	})
+	}, func() int { return 5 })
 	require.NoError(t, b.Take("acme", 3000))
 	require.Equal(t, 1, wanted, "the first request")
 	requireWait(t, b.Take("acme", 100), 100*time.Millisecond)
@@ -59,7 +59,7 @@ func TestAGreaterShareFillsAtOnce(t *testing.T) {
 	rate := quota.Rate{PerSecond: 1000, Burst: 3000}
 	c := clock.NewFake(start)
 	b := quota.NewBytes(c, func(tenant.ID) quota.Rate { return rate })
-	b.Divide(func(quota.Budget) {})
+	b.Divide(func(quota.Budget) {}, func() int { return 1 })
 	budget := quota.Budget{Kind: quota.KindBytes, Org: "acme"}
 	require.NoError(t, b.Take("acme", 3000))
 	b.Apply(budget, quota.Share{Epoch: 1, Quota: 10, Limit: 1000})
@@ -76,11 +76,26 @@ func TestAGreaterShareFillsAtOnce(t *testing.T) {
 	requireWait(t, b.Take("acme", 3), 2*time.Millisecond)
 }
 
+// TestATinyShareIsNoLongWait refuses at a process that had nothing to do: the client is told to wait for the part of the rate that the
+// process gets soon, and not for its share.
+func TestATinyShareIsNoLongWait(t *testing.T) {
+	t.Parallel()
+	c := clock.NewFake(start)
+	b := quota.NewBytes(c, func(tenant.ID) quota.Rate { return quota.Rate{PerSecond: 1000, Burst: 3000} })
+	b.Divide(func(quota.Budget) {}, func() int { return 2 })
+	budget := quota.Budget{Kind: quota.KindBytes, Org: "acme"}
+	require.NoError(t, b.Take("acme", 3000))
+	requireWait(t, b.Take("acme", 1000), time.Second)
+	b.Apply(budget, quota.Share{Epoch: 1, Quota: 10, Limit: 1000})
+	requireWait(t, b.Take("acme", 1000), 4*time.Second)
+	requireWait(t, b.Take("acme", 10), time.Second)
+}
+
 // TestSharesOfManyOrgs bounds what is divided; orgs beyond have the whole rate.
 func TestSharesOfManyOrgs(t *testing.T) {
 	t.Parallel()
 	b, _ := fixed(quota.Rate{PerSecond: 1000})
-	b.Divide(func(quota.Budget) {})
+	b.Divide(func(quota.Budget) {}, func() int { return 1 })
 	for i := range quota.MaxOrgs + 100 {
 		require.NoError(t, b.Take(tenant.ID(fmt.Sprint("org-", i)), 10))
 	}

@@ -37,7 +37,7 @@ func TestBatchesWithinTheBurst(t *testing.T) {
 				all := make([]*byteRouter, routers)
 				for i := range all {
 					r := &byteRouter{bytes: quota.NewBytes(c, func(tenant.ID) quota.Rate { return rate })}
-					r.bytes.Divide(func(quota.Budget) { r.wanted = true })
+					r.bytes.Divide(func(quota.Budget) { r.wanted = true }, func() int { return routers })
 					r.keeper = share.New(share.Options{Self: share.Frontend{ID: fmt.Sprint("r", i), Incarnation: 1}, Clock: c}, store, r.bytes)
 					all[i] = r
 				}

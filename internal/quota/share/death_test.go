@@ -47,7 +47,7 @@ func newDeaths(t *testing.T, seed uint64, routers int) *deaths {
 	for i := range routers {
 		r := &mortal{next: c.Now().Add(time.Duration(d.random.Int64N(int64(time.Second))))}
 		r.bytes = quota.NewBytes(c, func(tenant.ID) quota.Rate { return quota.Rate{PerSecond: orgsLimit, Burst: orgsLimit} })
-		r.bytes.Divide(func(quota.Budget) { r.wanted = true })
+		r.bytes.Divide(func(quota.Budget) { r.wanted = true }, func() int { return routers })
 		r.keeper = share.New(share.Options{Self: share.Frontend{ID: fmt.Sprint("r", i), Incarnation: 1}, Clock: c}, d.store, r.bytes)
 		d.routers = append(d.routers, r)
 	}
