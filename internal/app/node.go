@@ -170,7 +170,7 @@ func (n *node) makeQuerier() error {
 	n.fresh = n.buffers()
 	n.querier, err = querier.New(querier.Options{Timeout: c.Querier.Timeout, MaxScanRows: c.Querier.MaxScanRows}, querier.Deps{
 		Catalog: dropNotifier{n.catalog, n}, Buffers: n.fresh, Files: n.files, Pool: n.pool,
-		Indexes: indexes{n.objects}, Retention: n.visible, Limits: n.limits.For,
+		Indexes: indexes{n.objects, searchindex.NewCache(0)}, Retention: n.visible, Limits: n.limits.For,
 		Changed: auth.NewAudit(n.catalog, n.component("audit")).Record,
 		Logger:  n.component("querier"), Registerer: n.metrics,
 	})
@@ -249,12 +249,15 @@ func (n *node) front() *ingress.Front {
 }
 
 // indexes opens the search indexes in the object store.
-type indexes struct{ objects objstore.Reader }
+type indexes struct {
+	objects objstore.Reader
+	cache   *searchindex.Cache
+}
 
 // OpenIndex implements querier.Indexes.
 func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex.Index, error) {
 	read := func(ctx context.Context, off int64, buf []byte) error {
 		return objstore.ReadRange(ctx, x.objects, s.IndexKey, off, buf)
 	}
-	return searchindex.Open(ctx, read, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum})
+	return x.cache.Open(ctx, s.IndexKey, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum}, read)
 }

@@ -13,6 +13,7 @@ import (
 type indexer struct {
 	builder *searchindex.Builder
 	places  map[*field]int
+	slices  []uint8 // by text
 }
 
 func newIndexer(fields []*field) *indexer {
@@ -28,8 +29,8 @@ func newIndexer(fields []*field) *indexer {
 	return x
 }
 
-// add takes the chunk of f that was written last. A nil indexer does nothing.
-func (x *indexer) add(f *field, file *parquetfile.Writer) {
+// add takes the chunk of f that was written last, of so many rows. A nil indexer does nothing.
+func (x *indexer) add(f *field, file *parquetfile.Writer, chunk *parquetfile.Chunk, rows int) {
 	if x == nil {
 		return
 	}
@@ -37,9 +38,47 @@ func (x *indexer) add(f *field, file *parquetfile.Writer) {
 	if !ok {
 		return
 	}
-	for _, text := range file.Distinct() {
-		x.builder.Add(place, unsafe.Slice(unsafe.StringData(text), len(text))) // read, not kept
+	texts, places := file.Distinct()
+	value := 0 // of those that are not null
+	x.builder.AddBytes(place, x.slice(rows, len(texts), func(row int) (text, size int) {
+		if len(chunk.Present) > 0 && !chunk.Present[row] {
+			return -1, 0
+		}
+		text = value
+		if places != nil {
+			text = int(places[value])
+		}
+		value++
+		return text, len(texts[text])
+	}))
+	for i, text := range texts {
+		x.builder.Add(place, unsafe.Slice(unsafe.StringData(text), len(text)), x.slices[i]) // read, not kept
 	}
+}
+
+// slice finds the slice of the rows of each text, and returns the bytes of all rows. Which tells the text of a row and its size, or a
+// negative one; it is asked in order.
+func (x *indexer) slice(rows, texts int, which func(row int) (text, size int)) (bytes int) {
+	const none = searchindex.AnySlice + 1
+	x.slices = x.slices[:0]
+	for range texts {
+		x.slices = append(x.slices, none)
+	}
+	for row := range rows {
+		text, size := which(row)
+		if text < 0 {
+			continue
+		}
+		bytes += size
+		switch slice := searchindex.SliceOf(row, rows); x.slices[text] {
+		case none:
+			x.slices[text] = slice
+		case slice:
+		default:
+			x.slices[text] = searchindex.AnySlice
+		}
+	}
+	return bytes
 }
 
 // addValues is add for a chunk of f that was read. A nil indexer does nothing.
@@ -51,15 +90,20 @@ func (x *indexer) addValues(f *field, v *parquetfile.Values) {
 	if !ok {
 		return
 	}
-	if v.Texts.Index != nil {
-		for i := range v.Texts.Starts {
-			x.builder.Add(place, v.Texts.Entry(i))
+	t := &v.Texts
+	x.builder.AddBytes(place, x.slice(v.Rows, len(t.Starts), func(row int) (text, size int) {
+		if !v.Has(row) {
+			return -1, 0
 		}
-		return
-	}
-	for row := range v.Rows {
-		if v.Has(row) {
-			x.builder.Add(place, v.Texts.Entry(row))
+		text = row
+		if t.Index != nil {
+			text = int(t.Index[row])
+		}
+		return text, int(t.Ends[text] - t.Starts[text])
+	}))
+	for i := range t.Starts {
+		if t.Index != nil || v.Has(i) {
+			x.builder.Add(place, t.Entry(i), x.slices[i])
 		}
 	}
 }

@@ -76,7 +76,9 @@ func indexRecord(b *searchindex.Builder, record arrow.RecordBatch, places map[te
 		offsets, bytes := texts.ValueOffsets(), texts.ValueBytes()
 		for row := range texts.Len() {
 			if texts.IsValid(row) {
-				b.Add(place, bytes[offsets[row]-offsets[0]:offsets[row+1]-offsets[0]])
+				text := bytes[offsets[row]-offsets[0] : offsets[row+1]-offsets[0]]
+				b.AddBytes(place, len(text))
+				b.Add(place, text, searchindex.SliceOf(row, texts.Len()))
 			}
 		}
 	}

@@ -222,7 +222,7 @@ func (w *fileWriter) rowGroup(refs []rowRef) error {
 			return err
 		}
 		f.measure(stats, chunk)
-		w.index.add(f, w.file)
+		w.index.add(f, w.file, chunk, len(refs))
 	}
 	w.index.endRowGroup()
 	return w.labels.add(w.fields, refs)

@@ -97,7 +97,7 @@ func (r *run) search(ctx context.Context, t *table, order rowfind.Order, unit in
 	places := make(map[rowfind.Field]int)
 	for i := range t.segments {
 		s := &t.segments[i]
-		f := rowfind.File{Path: paths[s.ID], ID: int64(s.ID), Groups: t.blocks[s.ID], Conditions: t.judged(s)}
+		f := rowfind.File{Path: paths[s.ID], ID: int64(s.ID), Groups: t.blocks[s.ID], Slices: t.slices[s.ID], Conditions: t.judged(s)}
 		for _, c := range columns {
 			for _, v := range variantsOf(s, c, false) {
 				field := rowfind.Field{Name: c.Name, Type: v.typ}

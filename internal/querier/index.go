@@ -33,26 +33,41 @@ func (r *run) pruneByIndex(ctx context.Context, t *table) {
 	}
 	kept := t.segments[:0]
 	for _, s := range t.segments {
-		groups, err := t.admitted(ctx, indexes, s)
+		slices, err := t.admitted(ctx, indexes, s)
 		if err != nil {
 			r.querier.metrics.indexFailures.Inc()
 			r.querier.deps.Logger.Warn("search index not used, the file is scanned", "segment", int64(s.ID), "error", err)
 		}
-		switch {
-		case groups == nil:
+		switch groups := groupsOf(slices); {
+		case slices == nil:
 			kept = append(kept, s)
 		case len(groups) == 0:
 			r.stats.PrunedBy[prunedByIndex]++
 		default:
 			kept = append(kept, s)
-			t.restrict(s, groups)
+			t.restrict(s, groups, slices)
 		}
 	}
 	t.segments = kept
 }
 
-// restrict notes the row groups of a segment that the scan may read.
-func (t *table) restrict(s catalog.Segment, groups []int) {
+// groupsOf returns the row groups with some slice.
+func groupsOf(slices []uint8) []int {
+	groups := make([]int, 0, len(slices))
+	for i, mask := range slices {
+		if mask != 0 {
+			groups = append(groups, i)
+		}
+	}
+	return groups
+}
+
+// restrict notes the row groups of a segment that the scan may read, and the slices of all.
+func (t *table) restrict(s catalog.Segment, groups []int, slices []uint8) {
+	if t.slices == nil {
+		t.slices = make(map[catalog.SegmentID][]uint8)
+	}
+	t.slices[s.ID] = slices
 	if len(groups) == s.RowGroups || len(t.blocks) >= maxBlocks {
 		return
 	}
@@ -62,13 +77,13 @@ func (t *table) restrict(s catalog.Segment, groups []int) {
 	t.blocks[s.ID] = groups
 }
 
-// admitted returns the row groups of a segment that can hold all required words; nil means that nothing is known.
-func (t *table) admitted(ctx context.Context, indexes Indexes, s catalog.Segment) ([]int, error) {
+// admitted returns, by row group of a segment, the slices that can hold all required words; nil means that nothing is known.
+func (t *table) admitted(ctx context.Context, indexes Indexes, s catalog.Segment) ([]uint8, error) {
 	if s.IndexKey == "" {
 		return nil, nil
 	}
 	var index *searchindex.Index
-	var admitted []bool
+	var admitted []uint8
 	for _, w := range t.Words {
 		columns, ok := t.indexed(&s, w.Column)
 		if !ok {
@@ -90,16 +105,7 @@ func (t *table) admitted(ctx context.Context, indexes Indexes, s catalog.Segment
 		}
 		admitted = both(admitted, some)
 	}
-	if admitted == nil {
-		return nil, nil
-	}
-	groups := make([]int, 0, len(admitted))
-	for i, yes := range admitted {
-		if yes {
-			groups = append(groups, i)
-		}
-	}
-	return groups, nil
+	return admitted, nil
 }
 
 // indexed returns the columns of a file that hold a column's texts. It is not ok when the file has values of the column that are no
@@ -133,27 +139,31 @@ func wholeWords(w sqlplan.RequiredWords) []string {
 	return out
 }
 
-// anyColumn returns the row groups in which some of the columns can hold all the words. Without a column it is none.
-func anyColumn(ctx context.Context, index *searchindex.Index, columns, folded []string) ([]bool, error) {
-	out := make([]bool, index.RowGroups())
+// anyColumn returns the slices of row groups in which some of the columns can hold all the words. Without a column it is none.
+func anyColumn(ctx context.Context, index *searchindex.Index, columns, folded []string) ([]uint8, error) {
+	out := make([]uint8, index.RowGroups())
 	for _, c := range columns {
-		some, err := index.Groups(ctx, c, folded)
+		some, err := index.Slices(ctx, c, folded)
 		if err != nil {
 			return nil, err
 		}
-		for i, yes := range some {
-			out[i] = out[i] || yes
+		for i, mask := range some {
+			out[i] |= mask
 		}
 	}
 	return out, nil
 }
 
-func both(a, b []bool) []bool {
+func both(a, b []uint8) []uint8 {
 	if a == nil {
 		return b
 	}
 	for i := range a {
-		a[i] = a[i] && i < len(b) && b[i]
+		if i < len(b) {
+			a[i] &= b[i]
+		} else {
+			a[i] = 0
+		}
 	}
 	return a
 }

@@ -22,6 +22,8 @@ type table struct {
 	empty    bool              // no row of it can be used
 	// blocks are the row groups that may be read of segments that the index restricts; other segments are read whole.
 	blocks map[catalog.SegmentID][]int
+	// slices are the masks of the slices that may be read, by row group, of segments of which the index knows them.
+	slices map[catalog.SegmentID][]uint8
 	// overlaps are the times in which a metric's samples may be there twice, ascending and apart; none for other signals.
 	overlaps []overlap
 	// found holds rows that were read in front of the engine; their segments are not in segments any more but in searched.

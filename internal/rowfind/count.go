@@ -102,7 +102,7 @@ func (w *worker) tally(t *task) (bool, error) {
 			return false, nil
 		}
 	}
-	h := &hit{file: t.file, group: t.group}
+	h := &hit{file: t.file, group: t.group, limit: rows}
 	dims := make([]dimension, 0, len(t.file.fields)+1)
 	combinations := 1
 	add := func(d dimension, ok bool, err error) (bool, error) {

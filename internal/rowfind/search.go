@@ -21,7 +21,9 @@ type File struct {
 	Path string // on this machine
 	ID   int64  // number that no other file has
 	// Groups are the row groups that may be read; nil means all.
-	Groups     []int
+	Groups []int
+	// Slices are, by row group, the masks of the slices (package searchindex) in which wanted rows can be; nil means all.
+	Slices     []uint8
 	Conditions []Condition
 	// Columns name, for each of Query.Fields, the column of the file that holds it; empty where the file has none.
 	Columns []string

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/millstream/millstream/internal/columnar/parquetfile"
+	"github.com/millstream/millstream/internal/searchindex"
 )
 
 // hit is the rows that were found in one row group.
 type hit struct {
 	file  *openFile
 	group int
+	limit int // rows before which all that are wanted lie
 	rows  []int32
 	times []int64
 	nanos []int64       // nil when there are none or they are not wanted
@@ -54,7 +56,7 @@ func newWorker(q *Query) (*worker, error) {
 // look finds the rows of a row group that fulfil time and conditions, with the values of those columns.
 func (w *worker) look(t *task) (*hit, error) {
 	defer w.forget()
-	h := &hit{file: t.file, group: t.group, parts: make(map[int]*part)}
+	h := &hit{file: t.file, group: t.group, limit: t.file.footer.Rows(t.group), parts: make(map[int]*part)}
 	rows, err := w.filter(t, h)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.file.Path, err)
@@ -81,8 +83,11 @@ func (w *worker) look(t *task) (*hit, error) {
 
 // filter returns the rows that are left. The slice belongs to the worker.
 func (w *worker) filter(t *task, h *hit) ([]int32, error) {
-	var rows []int32 // nil: all
-	turn := 0
+	rows := w.inSlices(h) // nil: all
+	if rows != nil && len(rows) == 0 {
+		return nil, nil
+	}
+	turn := 1
 	next := func(v *parquetfile.Values, keep func(dst, rows []int32, v *parquetfile.Values) []int32) bool {
 		kept := keep(w.rows[turn][:0], rows, v)
 		w.rows[turn] = kept
@@ -117,6 +122,29 @@ func (w *worker) filter(t *task, h *hit) ([]int32, error) {
 	return rows, nil
 }
 
+// inSlices returns the rows of the slices that may be read, or nil for all, and sets the hit's limit behind them. The slice belongs to the
+// worker.
+func (w *worker) inSlices(h *hit) []int32 {
+	if h.group >= len(h.file.Slices) || h.file.Slices[h.group]&searchindex.AllSlices == searchindex.AllSlices {
+		return nil
+	}
+	total := h.limit
+	h.limit = 0
+	rows := slices.Grow(w.rows[0][:0], total) // not nil
+	for slice := range searchindex.Slices {
+		if h.file.Slices[h.group]>>slice&1 == 0 {
+			continue
+		}
+		start, end := searchindex.SliceRows(slice, total)
+		for row := start; row < end; row++ {
+			rows = append(rows, int32(row))
+		}
+		h.limit = end
+	}
+	w.rows[0] = rows
+	return rows
+}
+
 // column reads a column of the hit's row group, once.
 func (w *worker) column(h *hit, column int) (*parquetfile.Values, error) {
 	if v := w.columns[column]; v != nil {
@@ -126,7 +154,8 @@ func (w *worker) column(h *hit, column int) (*parquetfile.Values, error) {
 	if n := len(w.spare); n > 0 {
 		v, w.spare = w.spare[n-1], w.spare[:n-1]
 	}
-	if err := w.decoder.Read(h.file.file, h.file.footer, h.group, column, v); err != nil {
+	first := parquetfile.First{Group: h.group, Column: column, Rows: h.limit}
+	if err := w.decoder.ReadFirst(h.file.file, h.file.footer, first, v); err != nil {
 		return nil, err
 	}
 	h.read += h.file.footer.ChunkBytes(h.group, column)
@@ -146,6 +175,7 @@ func (w *worker) forget() {
 // complete reads the wanted columns that the hit lacks.
 func (w *worker) complete(h *hit) error {
 	defer w.forget()
+	h.limit = int(h.rows[len(h.rows)-1]) + 1
 	if c := h.file.nanos; c >= 0 {
 		v, err := w.column(h, c)
 		if err != nil {
@@ -230,7 +260,7 @@ func (h *hit) keep(want func(i int) bool) *hit {
 		return h
 	}
 	out := &hit{
-		file: h.file, group: h.group, rows: pick(h.rows, at), times: pick(h.times, at), parts: make(map[int]*part),
+		file: h.file, group: h.group, limit: h.limit, rows: pick(h.rows, at), times: pick(h.times, at), parts: make(map[int]*part),
 		bytes: h.bytes * int64(len(at)) / int64(len(h.rows)),
 	}
 	for c, p := range h.parts {

@@ -14,12 +14,15 @@ type Builder struct {
 	groups  int
 	tokens  tokenizer
 	fuse    xorfilter.BinaryFuseBuilder
+	maps    fuseBuilder
+	slices  []uint8
 }
 
 type columnBuilder struct {
 	name    string
 	set     hashSet
 	all     bool // the open row group matches everything
+	bytes   int  // of the open row group's texts
 	filters []byte
 	ends    []uint32 // of each row group's filter in filters
 }
@@ -33,16 +36,24 @@ func NewBuilder(columns []string) *Builder {
 	return b
 }
 
-// Add adds a value of a column of the open row group. A value that occurs often need be added once only.
-func (b *Builder) Add(column int, text []byte) {
+// Add adds a value of a column of the open row group, in the slice of its row. A value that occurs often need be added once only, with
+// AnySlice if it is in several slices.
+func (b *Builder) Add(column int, text []byte, slice uint8) {
 	c := b.columns[column]
 	if c.all {
 		return
 	}
-	if !b.tokens.each(text, c.set.add) {
+	if !b.tokens.each(text, func(hash uint64) { c.set.add(hash, slice) }) {
 		c.all = true
 	}
 }
+
+// largeColumn is how many bytes of text a column of a row group has when it pays to know the slices of its words: texts of less are read at
+// once, and a filter that wrongly admits fewer row groups is worth more.
+const largeColumn = 512 << 10
+
+// AddBytes says that the open row group has so many more bytes of text in a column, repetitions included.
+func (b *Builder) AddBytes(column, n int) { b.columns[column].bytes += n }
 
 // EndRowGroup closes the open row group.
 func (b *Builder) EndRowGroup() {
@@ -50,11 +61,11 @@ func (b *Builder) EndRowGroup() {
 		if c.all {
 			c.filters = append(c.filters, kindAll)
 		} else {
-			c.filters = appendFilter(c.filters, c.set.list, &b.fuse)
+			c.filters = b.appendFilter(c.filters, c)
 		}
 		c.ends = append(c.ends, uint32(len(c.filters)))
 		c.set.reset()
-		c.all = false
+		c.all, c.bytes = false, 0
 	}
 	b.groups++
 }
@@ -105,7 +116,7 @@ func (b *Builder) Finish(id Identity) []byte {
 
 const (
 	magic   = "MSIX"
-	version = 1
+	version = 2 // that is written; version 1 has other kinds of filters
 	headLen = len(magic) + 2 + 4 + 4
 )
 

@@ -1,22 +1,17 @@
 package searchindex
 
-// hashSet collects distinct hashes. It keeps its memory over reset, since row groups are alike. The zero hash is kept apart.
+// hashSet collects distinct hashes with the slice of each, AnySlice once they were added with two. It keeps its memory over reset, since
+// row groups are alike. The zero hash is added as another: to take one for the other admits too much, never too little.
 type hashSet struct {
-	slots []uint64 // open addressing, 0 is empty; a power of two long
-	list  []uint64 // what was added, in order
-	zero  bool
+	slots  []uint64 // open addressing, 0 is empty; a power of two long
+	slices []uint8  // by slot
+	list   []uint64 // what was added, in order
 }
 
 const minSlots = 1 << 10
 
-func (s *hashSet) add(h uint64) {
-	if h == 0 {
-		if !s.zero {
-			s.zero = true
-			s.list = append(s.list, 0)
-		}
-		return
-	}
+func (s *hashSet) add(h uint64, slice uint8) {
+	h = nonZero(h)
 	if len(s.list)*2 >= len(s.slots) {
 		s.grow()
 	}
@@ -24,19 +19,44 @@ func (s *hashSet) add(h uint64) {
 	for i := h & mask; ; i = (i + 1) & mask {
 		switch s.slots[i] {
 		case h:
+			if s.slices[i] != slice {
+				s.slices[i] = AnySlice
+			}
 			return
 		case 0:
-			s.slots[i] = h
+			s.slots[i], s.slices[i] = h, slice
 			s.list = append(s.list, h)
 			return
 		}
 	}
 }
 
-func (s *hashSet) grow() {
-	s.slots = make([]uint64, max(minSlots, 2*len(s.slots)))
+func nonZero(h uint64) uint64 {
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+// appendSlices appends the slices of the hashes of the list, in their order.
+func (s *hashSet) appendSlices(dst []uint8) []uint8 {
 	mask := uint64(len(s.slots) - 1)
 	for _, h := range s.list {
+		i := h & mask
+		for s.slots[i] != h {
+			i = (i + 1) & mask
+		}
+		dst = append(dst, s.slices[i])
+	}
+	return dst
+}
+
+func (s *hashSet) grow() {
+	slots, slices := s.slots, s.slices
+	s.slots = make([]uint64, max(minSlots, 2*len(slots)))
+	s.slices = make([]uint8, len(s.slots))
+	mask := uint64(len(s.slots) - 1)
+	for at, h := range slots {
 		if h == 0 {
 			continue
 		}
@@ -44,7 +64,7 @@ func (s *hashSet) grow() {
 		for s.slots[i] != 0 {
 			i = (i + 1) & mask
 		}
-		s.slots[i] = h
+		s.slots[i], s.slices[i] = h, slices[at]
 	}
 }
 
@@ -58,7 +78,7 @@ func (s *hashSet) reset() {
 	} else {
 		clear(s.slots)
 	}
-	s.list, s.zero = s.list[:0], false
+	s.list = s.list[:0]
 }
 
 // clearRun empties the run of taken slots from i on, which holds every hash whose home is i.

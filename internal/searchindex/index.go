@@ -20,6 +20,9 @@ type Index struct {
 	size    int64
 	groups  int
 	columns map[string]column
+	id      Identity
+	cache   *Cache // nil: filters are read each time
+	object  string // its key in the cache
 }
 
 // column is where the filters of a column are.
@@ -43,7 +46,7 @@ func Open(ctx context.Context, read ReadRange, size int64, id Identity) (*Index,
 	if err := read(ctx, 0, head); err != nil {
 		return nil, err
 	}
-	if string(head[:4]) != magic || binary.LittleEndian.Uint16(head[4:]) != version {
+	if v := binary.LittleEndian.Uint16(head[4:]); string(head[:4]) != magic || v < 1 || v > version {
 		return nil, fault.New(fault.Corrupt, "the index object is of an unknown format")
 	}
 	n := int64(binary.LittleEndian.Uint32(head[6:]))
@@ -57,7 +60,7 @@ func Open(ctx context.Context, read ReadRange, size int64, id Identity) (*Index,
 	if checksum(dir) != binary.LittleEndian.Uint32(head[10:]) {
 		return nil, errDamaged()
 	}
-	x := &Index{read: read, size: size, columns: make(map[string]column)}
+	x := &Index{read: read, size: size, columns: make(map[string]column), id: id}
 	if err := x.parse(dir, id); err != nil {
 		return nil, err
 	}
@@ -118,6 +121,22 @@ func (x *Index) block(ctx context.Context, c column) ([]byte, error) {
 	return block, nil
 }
 
+// cachedBlock does the same but for those that are in the cache.
+func (x *Index) cachedBlock(ctx context.Context, name string, c column) ([]byte, error) {
+	if x.cache == nil {
+		return x.block(ctx, c)
+	}
+	key := cacheKey{object: x.object, column: name}
+	if held := x.cache.get(key); held != nil {
+		return held.block, nil
+	}
+	block, err := x.block(ctx, c)
+	if err == nil {
+		x.cache.put(&cached{key: key, block: block, bytes: int64(len(block))})
+	}
+	return block, err
+}
+
 // RowGroups returns the number of row groups.
 func (x *Index) RowGroups() int { return x.groups }
 
@@ -130,7 +149,21 @@ func (x *Index) Has(column string) bool {
 // Groups returns, for each row group, whether it can hold a value of the column that has all of the words, which are folded. A
 // column that is not indexed can hold them anywhere.
 func (x *Index) Groups(ctx context.Context, column string, folded []string) ([]bool, error) {
-	out := slices.Repeat([]bool{true}, x.groups)
+	masks, err := x.Slices(ctx, column, folded)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(masks))
+	for i, mask := range masks {
+		out[i] = mask != 0
+	}
+	return out, nil
+}
+
+// Slices returns, for each row group, the mask of the slices in which a value of the column can be that has all of the words, which are
+// folded: bit i for slice i, AllSlices when nothing is known. A column that is not indexed can hold them anywhere.
+func (x *Index) Slices(ctx context.Context, column string, folded []string) ([]uint8, error) {
+	out := slices.Repeat([]uint8{AllSlices}, x.groups)
 	c, ok := x.columns[column]
 	if !ok || len(folded) == 0 {
 		return out, nil
@@ -141,12 +174,12 @@ func (x *Index) Groups(ctx context.Context, column string, folded []string) ([]b
 			hashes = append(hashes, hashWord(w))
 		}
 	}
-	block, err := x.block(ctx, c)
+	block, err := x.cachedBlock(ctx, column, c)
 	if err != nil {
 		return nil, err
 	}
 	for i, size := range c.sizes {
-		if out[i], err = contains(block[:size], hashes); err != nil {
+		if out[i], err = slicesOf(block[:size], hashes); err != nil {
 			return nil, err
 		}
 		block = block[size:]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,15 +48,16 @@ func TestNeverDenies(t *testing.T) {
 		groups := rapid.SliceOfN(rapid.SliceOfN(text, 0, 40), 1, 5).Draw(t, "groups")
 		b := searchindex.NewBuilder([]string{"other", "message"})
 		for _, values := range groups {
-			for _, v := range values {
-				b.Add(1, []byte(v))
+			for row, v := range values {
+				b.Add(1, []byte(v), searchindex.SliceOf(row, len(values)))
 			}
+			b.AddBytes(1, rapid.SampledFrom([]int{0, 1 << 20}).Draw(t, "bytes"))
 			b.EndRowGroup()
 		}
 		x := open(t, b.Finish(identity()))
 		require.Equal(t, len(groups), x.RowGroups())
 		for i, values := range groups {
-			for _, v := range values {
+			for row, v := range values {
 				var folded []string
 				for w := range words.Of(v) {
 					folded = append(folded, words.Fold(w))
@@ -62,6 +65,9 @@ func TestNeverDenies(t *testing.T) {
 				admitted, err := x.Groups(context.Background(), "message", folded)
 				require.NoError(t, err)
 				require.True(t, admitted[i], "%q in %q", folded, v)
+				slices, err := x.Slices(context.Background(), "message", folded)
+				require.NoError(t, err)
+				require.NotZero(t, slices[i]>>searchindex.SliceOf(row, len(values))&1, "%q in row %d of %d", folded, row, len(values))
 			}
 		}
 		admitted, err := x.Groups(context.Background(), "missing", []string{"x"})
@@ -72,11 +78,19 @@ func TestNeverDenies(t *testing.T) {
 
 func TestAdmitsFewThatAreNotThere(t *testing.T) {
 	t.Parallel()
+	for _, c := range []struct{ bytes, most int }{{0, 500 * 20 / 50}, {1 << 20, 500 * 20 / 20}} { // about one in 256, in 32
+		admitsFew(t, c.bytes, c.most)
+	}
+}
+
+func admitsFew(t *testing.T, bytes, most int) {
+	t.Helper()
 	b := searchindex.NewBuilder([]string{"message"})
 	const groups, rows = 20, 2000
 	for g := range groups {
+		b.AddBytes(0, bytes)
 		for i := range rows {
-			b.Add(0, fmt.Appendf(nil, "request %d-%d served", g, g*rows+i))
+			b.Add(0, fmt.Appendf(nil, "request %d-%d served", g, g*rows+i), searchindex.SliceOf(i, rows))
 		}
 		b.EndRowGroup()
 	}
@@ -93,16 +107,16 @@ func TestAdmitsFewThatAreNotThere(t *testing.T) {
 			}
 		}
 	}
-	require.Less(t, wrong, 500*groups/50, "about one in 256 is expected")
+	require.Less(t, wrong, most)
 }
 
 func TestLongWordsMatchEverything(t *testing.T) {
 	t.Parallel()
 	b := searchindex.NewBuilder([]string{"m"})
 	long := strings.Repeat("x", 10_000)
-	b.Add(0, []byte("a "+long))
+	b.Add(0, []byte("a "+long), 0)
 	b.EndRowGroup()
-	b.Add(0, []byte("b"))
+	b.Add(0, []byte("b"), 0)
 	b.EndRowGroup()
 	x := open(t, b.Finish(identity()))
 	admitted, err := x.Groups(t.Context(), "m", []string{long})
@@ -116,9 +130,10 @@ func TestLongWordsMatchEverything(t *testing.T) {
 func TestStaleAndDamaged(t *testing.T) {
 	t.Parallel()
 	b := searchindex.NewBuilder([]string{"m", "n"})
+	b.AddBytes(0, 1<<20)
 	for i := range 3000 {
-		b.Add(0, fmt.Appendf(nil, "w%d", i))
-		b.Add(1, []byte("level"))
+		b.Add(0, fmt.Appendf(nil, "w%d", i), 1)
+		b.Add(1, []byte("level"), 2)
 	}
 	b.EndRowGroup()
 	object := b.Finish(identity())
@@ -162,7 +177,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, v := range values {
-			x.Add(0, v)
+			x.Add(0, v, 3)
 		}
 		x.EndRowGroup()
 	}
@@ -174,9 +189,9 @@ func TestCheckSeesEveryDamagedByte(t *testing.T) {
 	b := searchindex.NewBuilder([]string{"a", "b"})
 	for i := range 3 {
 		for j := range 40 {
-			b.Add(0, fmt.Appendf(nil, "word%d", i*100+j))
+			b.Add(0, fmt.Appendf(nil, "word%d", i*100+j), 4)
 		}
-		b.Add(1, []byte("few words"))
+		b.Add(1, []byte("few words"), 5)
 		b.EndRowGroup()
 	}
 	object := b.Finish(identity())
@@ -190,4 +205,55 @@ func TestCheckSeesEveryDamagedByte(t *testing.T) {
 		require.Error(t, err, "byte %d", i)
 		object[i] ^= 0x10
 	}
+}
+
+// TestSaysTheSlice: of a word that is in one slice of a row group it says which.
+func TestSaysTheSlice(t *testing.T) {
+	t.Parallel()
+	const rows = 2000
+	for _, unique := range []int{1, rows} { // a list, and a map
+		b := searchindex.NewBuilder([]string{"m"})
+		b.AddBytes(0, 1<<20)
+		for row := range rows {
+			b.Add(0, fmt.Appendf(nil, "request %d", row/(rows/unique)), searchindex.SliceOf(row, rows))
+		}
+		b.EndRowGroup()
+		x := open(t, b.Finish(identity()))
+		common, err := x.Slices(t.Context(), "m", []string{"request"})
+		require.NoError(t, err)
+		require.Equal(t, []uint8{searchindex.AllSlices}, common)
+		for row := 0; unique > 1 && row < rows; row += 7 {
+			got, err := x.Slices(t.Context(), "m", []string{"request", fmt.Sprint(row)})
+			require.NoError(t, err)
+			require.Equal(t, []uint8{1 << searchindex.SliceOf(row, rows)}, got)
+		}
+	}
+	for _, rows := range []int{1, 3, 7, 8, 1000, 8192} {
+		at := 0
+		for slice := range searchindex.Slices {
+			start, end := searchindex.SliceRows(slice, rows)
+			require.Equal(t, at, start)
+			for ; at < end; at++ {
+				require.EqualValues(t, slice, searchindex.SliceOf(at, rows))
+			}
+		}
+		require.Equal(t, rows, at)
+	}
+}
+
+// TestShippedVersion reads the index of version 1 that stays in testdata.
+func TestShippedVersion(t *testing.T) {
+	t.Parallel()
+	object, err := os.ReadFile(filepath.Join("testdata", "v1.index"))
+	require.NoError(t, err)
+	x := open(t, object)
+	require.NoError(t, x.Check(t.Context()))
+	for i := range 600 {
+		slices, err := x.Slices(t.Context(), "message", []string{"request", fmt.Sprint("r", i)})
+		require.NoError(t, err)
+		require.EqualValues(t, searchindex.AllSlices, slices[i/200])
+	}
+	slices, err := x.Slices(t.Context(), "level", []string{"warn"})
+	require.NoError(t, err)
+	require.Equal(t, []uint8{0, searchindex.AllSlices, 0}, slices)
 }

@@ -262,7 +262,7 @@ func TestCountComesFromTheCatalog(t *testing.T) {
 			request(sql),
 			{Org: "acme", Statement: sql, Start: now.Add(-25 * time.Second), End: now.Add(-7 * time.Second)},
 			{Org: "acme", Statement: sql, Start: now.Add(-2 * time.Hour), End: now.Add(time.Second)},
-			{Org: "acme", Statement: sql, Limit: 1},
+			{Org: "acme", Statement: sql, Limit: 1000},
 			{Org: "acme", Orgs: []tenant.ID{"acme", "umbrella"}, Statement: sql},
 		} {
 			got, err := s.try(t.Context(), req)

@@ -19,6 +19,7 @@ type Decoder struct {
 	dict    []uint64 // a dictionary of numbers
 	index   []uint32
 	lengths []int64
+	frame   []byte // a part of a compressed page
 }
 
 // NewDecoder returns a decoder. It needs no closing.
@@ -33,6 +34,15 @@ func NewDecoder() (*Decoder, error) {
 // Read fills v with a column of a row group of the file, whose bytes in gives. Damage is fault.Corrupt, a page that Writer does not
 // write fault.Unsupported; v is then not to be used.
 func (d *Decoder) Read(in io.ReaderAt, f *File, group, column int, v *Values) error {
+	return d.ReadFirst(in, f, First{group, column, f.Rows(group)}, v)
+}
+
+// First is the first rows of a column of a row group.
+type First struct{ Group, Column, Rows int }
+
+// ReadFirst does the same for some rows at the beginning of a row group: of texts it decompresses little more than those.
+func (d *Decoder) ReadFirst(in io.ReaderAt, f *File, first First, v *Values) error {
+	group, column := first.Group, first.Column
 	c := f.chunk(group, column)
 	if c.size > maxPageBytes {
 		return fault.New(fault.Unsupported, "a column chunk of %d bytes", c.size)
@@ -41,11 +51,12 @@ func (d *Decoder) Read(in io.ReaderAt, f *File, group, column int, v *Values) er
 	if err := readAt(in, d.file, c.offset); err != nil {
 		return err
 	}
-	r := chunkReader{Decoder: d, column: &f.columns[column], codec: c.codec, rest: d.file, values: v}
+	r := chunkReader{Decoder: d, column: &f.columns[column], codec: c.codec, rest: d.file, values: v, wanted: first.Rows}
 	v.reset(r.column.Kind, f.Rows(group))
 	if err := r.read(); err != nil {
 		return fmt.Errorf("column %q, row group %d: %w", r.column.Name, group, err)
 	}
+	v.Rows = min(v.Rows, max(first.Rows, 0))
 	return nil
 }
 
@@ -56,12 +67,13 @@ type chunkReader struct {
 	codec   int32
 	rest    []byte
 	values  *Values
+	wanted  int // rows
 	row     int // first of the next page
 	hasDict bool
 }
 
 func (r *chunkReader) read() error {
-	for first := true; r.row < r.values.Rows; first = false {
+	for first := true; r.row < min(r.wanted, r.values.Rows); first = false {
 		h, err := r.header()
 		if err != nil {
 			return err
@@ -78,7 +90,7 @@ func (r *chunkReader) read() error {
 			return err
 		}
 	}
-	if len(r.rest) > 0 {
+	if r.row == r.values.Rows && len(r.rest) > 0 {
 		return damaged()
 	}
 	return nil
@@ -213,7 +225,8 @@ func (r *chunkReader) dictionary(h pageHeader) (err error) {
 		if t.Bytes, err = r.body(h, t.Bytes); err != nil {
 			return err
 		}
-		return r.plainTexts(0, int(h.values))
+		_, err = r.plainTexts(0, int(h.values), true)
+		return err
 	}
 	if r.raw, err = r.body(h, r.raw[:0]); err != nil {
 		return err
@@ -237,24 +250,25 @@ func word(b []byte, width int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// plainTexts adds n texts with a length before each, which begin at a byte of Texts.Bytes and end where those end.
-func (r *chunkReader) plainTexts(at, n int) error {
+// plainTexts adds n texts with a length before each, which begin at a byte of Texts.Bytes; with whole, they end where the bytes end. It
+// returns how many there were.
+func (r *chunkReader) plainTexts(at, n int, whole bool) (int, error) {
 	t := &r.values.Texts
-	for range n {
+	for i := range n {
 		size, _, ok := length(t.Bytes[at:])
-		if at += 4; !ok {
-			return damaged()
-		}
-		if size > uint64(len(t.Bytes)-at) {
-			return damaged()
+		if at += 4; !ok || size > uint64(len(t.Bytes)-at) {
+			if whole {
+				return i, damaged()
+			}
+			return i, nil
 		}
 		t.Starts, t.Ends = append(t.Starts, uint32(at)), append(t.Ends, uint32(at+int(size)))
 		at += int(size)
 	}
-	if at != len(t.Bytes) {
-		return damaged()
+	if whole && at != len(t.Bytes) {
+		return n, damaged()
 	}
-	return nil
+	return n, nil
 }
 
 // data reads a data page.
@@ -264,6 +278,13 @@ func (r *chunkReader) data(h pageHeader) (err error) {
 		return damaged()
 	}
 	texts := r.column.Kind == Text || r.column.Kind == JSON
+	if need := r.wanted - r.row; texts && h.encoding == plain && r.codec == codecZstd && need < rows && h.raw > partialBytes {
+		done, err := r.firstTexts(h, need)
+		if done || err != nil {
+			r.row += rows
+			return err
+		}
+	}
 	t := &r.values.Texts
 	start := 0
 	var page []byte
@@ -342,7 +363,8 @@ func (r *chunkReader) texts(encoding int32, page []byte, at, have int) error {
 		}
 		return r.indexes(t.Index[r.row:r.row+have], page, len(t.Starts))
 	case plain:
-		return r.plainTexts(at, have)
+		_, err := r.plainTexts(at, have, true)
+		return err
 	case deltaLength:
 		r.lengths = fit(r.lengths, have)
 		rest, ok := unpackDelta(r.lengths, page)

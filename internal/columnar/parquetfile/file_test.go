@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -400,4 +401,53 @@ func TestShippedFile(t *testing.T) {
 			require.Equal(t, f.Rows(g), v.Rows)
 		}
 	}
+}
+
+// TestFirstRows reads the beginning of row groups whose pages have several blocks, with nulls and without.
+func TestFirstRows(t *testing.T) {
+	t.Parallel()
+	decoder, err := parquetfile.NewDecoder()
+	require.NoError(t, err)
+	var all, first parquetfile.Values
+	rapid.Check(t, func(t *rapid.T) {
+		const rows = 8192
+		w := &written{columns: []parquetfile.Column{
+			{Name: "a", Kind: parquetfile.Text, Required: rapid.Bool().Draw(t, "required")}, {Name: "b", Kind: parquetfile.Int64},
+		}}
+		g := group{rows: rows, chunks: []parquetfile.Chunk{{}, drawChunk(t, &w.columns[1], rows)}}
+		long := rapid.SampledFrom([]int{0, 3, 100}).Draw(t, "long") // texts at the end are longer than those at the beginning
+		if !w.columns[0].Required && rapid.Bool().Draw(t, "nulls") {
+			g.chunks[0].Present = make([]bool, rows)
+		}
+		for i, v := range numbers(t, rows) {
+			if p := g.chunks[0].Present; p != nil {
+				if p[i] = v%5 > 0; !p[i] {
+					continue
+				}
+			}
+			text := fmt.Sprintf("%d %s %x", i, "request of a user that was served and more of it, and more"[:20+v%30], v)
+			g.chunks[0].Texts = append(g.chunks[0].Texts, strings.Repeat(text, 1+int(v>>8)%(1+long*i/rows)))
+		}
+		w.groups = []group{g}
+		w.write(t, 1)
+		in := bytes.NewReader(w.bytes)
+		f, err := parquetfile.ReadFooter(in, int64(len(w.bytes)))
+		require.NoError(t, err)
+		for c := range w.columns {
+			require.NoError(t, decoder.Read(in, f, 0, c, &all))
+			for range 3 {
+				n := rapid.IntRange(1, rows).Draw(t, "rows")
+				require.NoError(t, decoder.ReadFirst(in, f, parquetfile.First{Group: 0, Column: c, Rows: n}, &first))
+				require.Equal(t, n, first.Rows)
+				for row := range n {
+					require.Equal(t, all.Has(row), first.Has(row))
+					if c == 1 {
+						require.Equal(t, all.Ints[row], first.Ints[row])
+					} else if !bytes.Equal(all.Texts.Row(row), first.Texts.Row(row)) {
+						require.Equal(t, string(all.Texts.Row(row)), string(first.Texts.Row(row)))
+					}
+				}
+			}
+		}
+	})
 }

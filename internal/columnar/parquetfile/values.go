@@ -110,6 +110,20 @@ func (v *Values) havePresent(row int) {
 	}
 }
 
+// count returns how many of some rows have a value.
+func (v *Values) count(row, rows int) int {
+	if v.Present == nil {
+		return rows
+	}
+	n := 0
+	for _, p := range v.Present[row : row+rows] {
+		if p {
+			n++
+		}
+	}
+	return n
+}
+
 // setNumber sets a row's number from the bits of its plain form.
 func (v *Values) setNumber(row int, bits uint64) {
 	if len(v.Floats) > 0 {

@@ -40,6 +40,7 @@ type Writer struct {
 	finished bool
 	distinct []string // see Distinct
 	copied   []byte   // see CopyChunk
+	places   []uint32
 }
 
 type rowGroup struct {
@@ -100,9 +101,9 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 	stats := statsOf(c, chunk, g.rows, distinct)
 	// What is kept until the footer must not keep the row group's texts in memory.
 	stats.MinText, stats.MaxText = strings.Clone(stats.MinText), strings.Clone(stats.MaxText)
-	w.distinct = distinct
+	w.distinct, w.places = distinct, w.encoder.texts.index
 	if distinct == nil {
-		w.distinct = chunk.Texts
+		w.distinct, w.places = chunk.Texts, nil
 	}
 	meta := chunkMeta{encoding: data.encoding, stats: footerStats(c.Kind, stats)}
 	bodies := [2][]byte{dict.body, data.body}
@@ -126,9 +127,9 @@ func (w *Writer) WriteChunk(chunk *Chunk) (Stats, error) {
 // AddMeta adds a pair to the footer.
 func (w *Writer) AddMeta(key, value string) { w.opts.Meta = append(w.opts.Meta, [2]string{key, value}) }
 
-// Distinct returns texts of the last chunk written, each that occurs at least once, most of them only once. They are valid until
-// the next WriteChunk.
-func (w *Writer) Distinct() []string { return w.distinct }
+// Distinct returns the texts of the last chunk written, each that occurs at least once, and the place in them of the text of each row
+// that has one; places are nil when they are the rows themselves. Both are valid until the next WriteChunk.
+func (w *Writer) Distinct() (texts []string, places []uint32) { return w.distinct, w.places }
 
 // compress packs both bodies and reports whether that pays.
 func (w *Writer) compress(bodies [2][]byte) bool {
