@@ -18,8 +18,9 @@ const (
 const (
 	// patience is how long a change is waited for to come to rest. After it, what is known to be whole is used.
 	patience = 500 * time.Millisecond
-	// retryTime is how soon a file is looked at again in which somebody is writing just then.
+	// retryTime is how soon a file is looked at again in which somebody is writing just then, and retryFor how long after the last look.
 	retryTime = 10 * time.Millisecond
+	retryFor  = 2 * settleTime
 )
 
 // Run follows the file until ctx ends.
@@ -84,7 +85,7 @@ func (c *change) look() {
 			c.file.judge(text)
 			c.since = c.file.deps.Clock.Now()
 		}
-		if busy { // what now has is not worth keeping
+		if busy && c.file.deps.Clock.Now().Sub(c.looked) < retryFor { // what now has is not worth keeping
 			now.close()
 			c.due = c.file.deps.Clock.After(retryTime)
 			return

@@ -86,3 +86,21 @@ func TestAFileThatGrowsIsWaitedFor(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(f.source.Overridden()) == entries }, 20*time.Second, time.Millisecond)
 }
+
+// TestAFileThatIsHeldOpen edits through one open file that is never closed, for longer than a change is waited for. Nobody can tell then
+// whether what is written is whole before it rests; when it does, it is used.
+func TestAFileThatIsHeldOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "o.yaml")
+	put(t, path, rate(1000))
+	f := follow(t, path, time.Hour)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	for n := range 80 {
+		_, err := file.WriteAt([]byte(rate(2000+n)), 0)
+		require.NoError(t, err)
+		time.Sleep(pause)
+	}
+	f.waitRate(t, 2079)
+}
