@@ -166,7 +166,8 @@ func (p *configuredProduct) command(dir string, port int) (cfg proctest.Config) 
 	return cfg
 }
 
-const mergeInterval = "MS_COMPACTOR_INTERVAL_SECS"
+// rest does not wait for merges.
+func (*configuredProduct) rest() time.Duration { return time.Second }
 
 // A spreadFigure is what the same rows cost when they belong to one stream, or to many.
 type spreadFigure struct {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/millstream/millstream/internal/testkit/proctest"
 )
@@ -46,6 +47,8 @@ type promDialect struct {
 	judged  bool   // its answers are compared
 	program string
 }
+
+func (*promDialect) rest() time.Duration { return time.Second }
 
 func (*promDialect) statement(q question) string { return q.sql }
 
@@ -105,6 +108,8 @@ type productMetrics struct {
 	*product
 	promDialect
 }
+
+func (p *productMetrics) rest() time.Duration { return p.product.rest() }
 
 func (*productMetrics) insertPath() string { return "/api/v1/write" }
 

@@ -31,6 +31,8 @@ type dialect interface {
 	insertPath() string
 	// settled tells from the server's metrics whether all rows lie in their final files: nothing buffered, nothing being merged.
 	settled(m samples) bool
+	// rest is how long settled must hold: longer than the server's own pauses between two pieces of such work.
+	rest() time.Duration
 	// statement returns the question in the server's language.
 	statement(q question) string
 	// query makes the request whose answer is a row a line.
@@ -133,14 +135,15 @@ func (s *server) post(ctx context.Context, path string, body io.Reader, size int
 func (s *server) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	tick := time.NewTicker(settlePoll)
+	poll := max(settlePoll, s.rest()/10) // a look costs the server some milliseconds
+	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	for quiet := 0; quiet < 5; { // five looks in a row: between two merges nothing is going on either
+	for quiet := time.Duration(0); quiet < s.rest(); {
 		m, err := s.samples(ctx)
 		if err != nil {
 			return fmt.Errorf("wait until %s has settled: %w", s.name(), err)
 		}
-		quiet++
+		quiet += poll
 		if !s.settled(m) {
 			quiet = 0
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/millstream/millstream/internal/testkit/proctest"
 )
@@ -55,6 +56,8 @@ func (*victoriaLogs) healthPath() string { return "/health" }
 func (*victoriaLogs) insertPath() string {
 	return "/insert/jsonline?_stream_fields=service,host&_time_field=_time&_msg_field=message"
 }
+
+func (*victoriaLogs) rest() time.Duration { return time.Second }
 
 func (*victoriaLogs) settled(m samples) bool {
 	return m.sum("vl_storage_parts", `type="storage/inmemory"`)+m.sum("vl_pending_rows")+m.sum("vl_active_merges") == 0
