@@ -67,24 +67,49 @@ func TestAFileThatNeverRests(t *testing.T) {
 }
 
 // TestAFileThatGrowsIsWaitedFor appends entries by opening and closing the file for each, for longer than a change is waited for: nothing
-// of it is used before the last.
+// of it is used before the last. An attempt in which the machine let an edit wait, so that the file came to rest, says nothing.
 func TestAFileThatGrowsIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	const attempts = 20
+	for range attempts {
+		if growUndisturbed(t) {
+			return
+		}
+	}
+	t.Skip("the machine is too busy to edit a file without a rest")
+}
+
+// growUndisturbed reports whether no two edits were so far apart that the file rested between them.
+func growUndisturbed(t *testing.T) bool {
+	t.Helper()
+	const (
+		entries = 60
+		rest    = 90 * time.Millisecond // less than what counts as one, and as long as two edits may take
+	)
 	path := filepath.Join(t.TempDir(), "o.yaml")
 	put(t, path, rate(1))
 	f := follow(t, path, time.Hour)
-	put(t, path, "overrides:\n")
-	const entries = 60
+	text := "overrides:\n"
 	for n := range entries {
+		before := time.Now()
+		if n == 0 {
+			put(t, path, text)
+		} else {
+			file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			require.NoError(t, err)
+			_, err = fmt.Fprintf(file, "  o%d:\n    ingestion_rate_mb: 1\n", n)
+			require.NoError(t, err)
+			require.NoError(t, file.Close())
+		}
 		time.Sleep(pause)
-		require.Equal(t, int64(mib), f.source.For("a").IngestionRate, "with %d entries", n)
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-		require.NoError(t, err)
-		_, err = fmt.Fprintf(file, "  o%d:\n    ingestion_rate_mb: 1\n", n)
-		require.NoError(t, err)
-		require.NoError(t, file.Close())
+		inForce := f.source.For("a").IngestionRate
+		if time.Since(before) > rest/2 {
+			return false
+		}
+		require.Equal(t, int64(mib), inForce, "with %d entries", n)
 	}
-	require.Eventually(t, func() bool { return len(f.source.Overridden()) == entries }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.source.Overridden()) == entries-1 }, 20*time.Second, time.Millisecond)
+	return true
 }
 
 // TestAFileThatIsHeldOpen edits through one open file that is never closed, for longer than a change is waited for. Nobody can tell then
