@@ -13,9 +13,11 @@ import (
 // DefaultFooterBytes is how much memory a Footers cache takes at most.
 const DefaultFooterBytes = 32 << 20
 
-// Footers keeps what the footers of data files say, those that were used last. Files never change under their number.
+// Footers keeps what the footers of data files say, those that were used last, and memory for the searches over them. Files never change
+// under their number.
 type Footers struct {
 	maxBytes int64
+	scratch  sync.Pool // of *scratch
 
 	mu struct {
 		sync.Mutex

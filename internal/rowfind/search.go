@@ -71,6 +71,7 @@ type Search struct {
 	todo    []task // row groups not looked at yet, in order
 	hits    []*hit
 	workers []*worker
+	footers *Footers
 }
 
 type openFile struct {
@@ -95,7 +96,7 @@ type task struct {
 
 // New opens the files of a query. A file that is not of our own encoder is left out (Found.Left).
 func New(footers *Footers, q Query) (*Search, error) {
-	s := &Search{query: q}
+	s := &Search{query: q, footers: footers}
 	for i := range q.Files {
 		f, err := open(footers, &q, i)
 		if err != nil {
@@ -192,7 +193,10 @@ func (s *Search) Close() error {
 	for _, f := range s.files {
 		errs = append(errs, f.file.Close())
 	}
-	s.files = nil
+	for _, w := range s.workers {
+		s.footers.scratch.Put(w.scratch)
+	}
+	s.files, s.workers = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -230,7 +234,7 @@ func (s *Search) run(ctx context.Context, tasks []task, enough func(*hit) bool) 
 // each gives the tasks to the workers, as many as there are processors, until one says to stop or fails.
 func (s *Search) each(ctx context.Context, tasks []task, do func(w *worker, t *task) (stop bool, err error)) error {
 	for len(s.workers) < min(runtime.GOMAXPROCS(0), len(tasks)) {
-		w, err := newWorker(&s.query)
+		w, err := s.newWorker()
 		if err != nil {
 			return err
 		}

@@ -32,11 +32,10 @@ type part struct {
 
 // worker is what one goroutine needs.
 type worker struct {
+	*scratch
 	query   *Query
-	decoder *parquetfile.Decoder
-	columns map[int]*parquetfile.Values // of the row group at hand
-	spare   []*parquetfile.Values
-	rows    [2][]int32
+	file    *openFile                   // of the row group at hand, as are the
+	columns map[int]*parquetfile.Values // that were read
 
 	counts     map[string]int64 // by key
 	key        []byte
@@ -45,12 +44,29 @@ type worker struct {
 	codesUsed  int
 }
 
-func newWorker(q *Query) (*worker, error) {
-	d, err := parquetfile.NewDecoder()
-	if err != nil {
-		return nil, err
+// scratch is memory that one search leaves to the next.
+type scratch struct {
+	decoder *parquetfile.Decoder
+	spare   map[string]*parquetfile.Values // by column: those of one name are alike
+	rows    [2][]int32
+}
+
+// Bounds of what scratch keeps.
+const (
+	maxSpareColumns = 64
+	maxSpareBytes   = 8 << 20 // of one column's texts
+)
+
+func (s *Search) newWorker() (*worker, error) {
+	memory, ok := s.footers.scratch.Get().(*scratch)
+	if !ok {
+		d, err := parquetfile.NewDecoder()
+		if err != nil {
+			return nil, err
+		}
+		memory = &scratch{decoder: d, spare: make(map[string]*parquetfile.Values)}
 	}
-	return &worker{query: q, decoder: d, columns: make(map[int]*parquetfile.Values), counts: make(map[string]int64)}, nil
+	return &worker{scratch: memory, query: &s.query, columns: make(map[int]*parquetfile.Values), counts: make(map[string]int64)}, nil
 }
 
 // look finds the rows of a row group that fulfil time and conditions, with the values of those columns.
@@ -150,10 +166,13 @@ func (w *worker) column(h *hit, column int) (*parquetfile.Values, error) {
 	if v := w.columns[column]; v != nil {
 		return v, nil
 	}
-	v := new(parquetfile.Values)
-	if n := len(w.spare); n > 0 {
-		v, w.spare = w.spare[n-1], w.spare[:n-1]
+	w.file = h.file
+	name := h.file.footer.Columns()[column].Name
+	v := w.spare[name]
+	if v == nil {
+		v = new(parquetfile.Values)
 	}
+	delete(w.spare, name)
 	first := parquetfile.First{Group: h.group, Column: column, Rows: h.limit}
 	if err := w.decoder.ReadFirst(h.file.file, h.file.footer, first, v); err != nil {
 		return nil, err
@@ -166,7 +185,9 @@ func (w *worker) column(h *hit, column int) (*parquetfile.Values, error) {
 // forget lets the memory of the row group's columns be used again.
 func (w *worker) forget() {
 	for c, v := range w.columns {
-		w.spare = append(w.spare, v)
+		if len(w.spare) < maxSpareColumns && cap(v.Texts.Bytes) <= maxSpareBytes {
+			w.spare[w.file.footer.Columns()[c].Name] = v
+		}
 		delete(w.columns, c)
 	}
 	w.codesUsed = 0
