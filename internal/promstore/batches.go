@@ -39,9 +39,12 @@ type batch struct {
 	names  []string        // in PromQL
 }
 
+// isPart reports whether not all series that match are meant.
+func (b *batch) isPart() bool { return b.series != nil }
+
 // has reports whether a series is to be collected.
 func (b *batch) has(lset labels.Labels) bool {
-	return b.series == nil || b.series[string(lset.Bytes(nil))]
+	return !b.isPart() || b.series[string(lset.Bytes(nil))]
 }
 
 // mayHold judges bounds of stored label sets, both inclusive.

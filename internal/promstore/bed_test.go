@@ -57,7 +57,7 @@ func newBed(t *testing.T, metrics ...string) *bed {
 			ID:     catalog.StreamID(i + 1), Database: 1, Dataset: 1, Options: map[string]string{},
 		})
 	}
-	b.Store = promstore.New(promstore.Options{}, promstore.Deps{
+	b.Store = promstore.New(promstore.Options{BatchSamples: 2}, promstore.Deps{
 		Catalog: b, Buffers: (*bedBuffers)(b), Files: b, Clock: b.clock,
 		Retention: func(tenant.ID) time.Duration { return b.retention }, Limits: func(tenant.ID) limits.Limits { return b.limits },
 	})
@@ -154,6 +154,19 @@ func (b *bed) file(samples ...sample) {
 	})
 }
 
+// batched is selected, some samples at a time.
+func (b *bed) batched(from, to float64, matchers ...*labels.Matcher) (out []string, err error) {
+	b.t.Helper()
+	q, err := b.Queryable(org, "public").Querier(int64(from*1000), int64(to*1000))
+	require.NoError(b.t, err)
+	defer func() { require.NoError(b.t, q.Close()) }()
+	batches, ok := q.(interface {
+		SelectInBatches(ctx context.Context, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet
+	})
+	require.True(b.t, ok)
+	return texts(b.t, batches.SelectInBatches(b.t.Context(), nil, matchers...))
+}
+
 // selected returns what a selector gives between two seconds, a text a series.
 func (b *bed) selected(from, to float64, matchers ...*labels.Matcher) (out []string, err error) {
 	b.t.Helper()
@@ -194,6 +207,9 @@ func (b *bed) require(want []string, from, to float64, matchers ...*labels.Match
 	got, err := b.selected(from, to, matchers...)
 	require.NoError(b.t, err)
 	require.Equal(b.t, want, got)
+	got, err = b.batched(from, to, matchers...)
+	require.NoError(b.t, err)
+	require.Equal(b.t, want, got, "in batches")
 }
 
 func named(name string) *labels.Matcher { return match(labels.MatchEqual, "__name__", name) }

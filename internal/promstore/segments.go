@@ -24,8 +24,10 @@ func (c *collector) segments(ctx context.Context, q *querier, segments []catalog
 			wanted = append(wanted, s)
 		}
 	}
-	if err := q.chargeBytes(wanted); err != nil {
-		return err
+	if !c.batch.isPart() { // a part was charged with the whole
+		if err := q.chargeBytes(wanted); err != nil {
+			return err
+		}
 	}
 	paths, err := q.picture.pin(ctx, q.store.deps.Files, wanted)
 	if err != nil {

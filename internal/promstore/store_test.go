@@ -55,7 +55,7 @@ func TestCommittedBatchesAreNotCountedTwice(t *testing.T) {
 	b.buffer(sample{second: 2, value: 2})
 	b.committed = 1
 	b.require([]string{`{__name__="m"} 1:1 2:2`}, 0, 9, named("m"))
-	require.Equal(t, []string{"buffers", "catalog", b.segments[0].Key}, b.asked)
+	require.Equal(t, []string{"buffers", "catalog", b.segments[0].Key}, b.asked[:3])
 }
 
 // All selectors of a query see one picture, although rows come in between.
@@ -146,6 +146,14 @@ func TestLimitsOfAQuery(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, c.want)
 			}
+		}
+		for _, f := range b.segments {
+			b.limits.MaxQueryBytesRead += f.Bytes
+		}
+		b.limits.MaxFetchedSeries = 0
+		for _, read := range []func(from, to float64, matchers ...*labels.Matcher) ([]string, error){b.selected, b.batched} {
+			_, err := read(0, 9, named("m"))
+			require.NoError(t, err, "the files are charged once")
 		}
 		b.limits = limits.Limits{MaxQueryBytesRead: 1}
 		_, err := b.selected(0, 9, named("m"))
