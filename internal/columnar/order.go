@@ -79,56 +79,26 @@ func listRows(p *Part) []rowRef {
 	return refs
 }
 
-// seriesText is what rows of a series have in common.
-type seriesText struct{ metric, labels string }
-
-// seriesIDs numbers the series of rows in order of first sight.
-type seriesIDs struct {
-	ids   map[seriesText]int32
-	names []seriesText
-	after []int32 // by id: the series that followed it last
-	last  int32
-}
-
-// id returns the number of a row's series. Senders repeat their series in one order, so the next one mostly is known without a look-up.
-func (s *seriesIDs) id(name seriesText) int32 {
-	if len(s.names) > 0 {
-		if next := s.after[s.last]; s.names[next] == name {
-			s.last = next
-			return next
-		}
-	}
-	id, ok := s.ids[name]
-	if !ok {
-		id = int32(len(s.names))
-		s.ids[name] = id
-		s.names, s.after = append(s.names, name), append(s.after, id)
-	}
-	s.after[s.last] = id
-	s.last = id
-	return id
-}
-
 // sortBySeries ranks the distinct series first, so that a row costs no comparison of texts, and puts the rows of each together, which then
 // mostly are in order. Duplicate samples are left out.
 func sortBySeries(p *Part, refs []rowRef) []rowRef {
 	metrics, labels := texts(p.Records, signal.MetricColumn), texts(p.Records, signal.LabelsColumn)
-	series := seriesIDs{ids: make(map[seriesText]int32)}
+	var series signal.SeriesNumbers
 	ids := make([]int32, len(refs))
 	for i, ref := range refs {
-		ids[i] = series.id(seriesText{metrics(ref), labels(ref)})
+		ids[i] = series.Of(signal.Series{Metric: metrics(ref), Labels: labels(ref)})
 	}
-	ends := make([]int, len(series.names)) // by id: first the number of rows, then where the next row goes
+	ends := make([]int, series.Len()) // by id: first the number of rows, then where the next row goes
 	for _, id := range ids {
 		ends[id]++
 	}
-	byName := make([]int32, len(series.names))
+	byName := make([]int32, series.Len())
 	for i := range byName {
 		byName[i] = int32(i)
 	}
 	slices.SortFunc(byName, func(a, b int32) int {
-		x, y := &series.names[a], &series.names[b]
-		return cmp.Or(cmp.Compare(x.metric, y.metric), cmp.Compare(x.labels, y.labels))
+		x, y := series.Series(a), series.Series(b)
+		return cmp.Or(cmp.Compare(x.Metric, y.Metric), cmp.Compare(x.Labels, y.Labels))
 	})
 	start := 0
 	for _, id := range byName {

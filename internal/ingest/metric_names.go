@@ -36,8 +36,7 @@ func (n *names) metricLabels(ctx context.Context, dataset catalog.Stream, record
 
 // newLabels returns the label names of each metric that its stream has not yet.
 func newLabels(n *names, dataset catalog.Stream, records []arrow.RecordBatch) map[string][]string {
-	type series struct{ metric, labels string }
-	seen := make(map[series]struct{})
+	var seen signal.SeriesNumbers
 	out := make(map[string][]string)
 	var p fastjson.Parser
 	for _, r := range records {
@@ -46,17 +45,16 @@ func newLabels(n *names, dataset catalog.Stream, records []arrow.RecordBatch) ma
 			continue
 		}
 		for i := range metrics.Len() {
-			s := series{metrics.Value(i), labels.Value(i)}
-			if _, ok := seen[s]; ok {
+			s := signal.Series{Metric: metrics.Value(i), Labels: labels.Value(i)}
+			if known := seen.Len(); int(seen.Of(s)) < known {
 				continue
 			}
-			seen[s] = struct{}{}
-			stream := signal.Stream{Org: dataset.Org, Database: dataset.Stream.Database, Signal: signal.Metrics, Name: s.metric}
-			if v, err := p.Parse(s.labels); err == nil {
-				out[s.metric] = appendUnknown(out[s.metric], n.known(stream), v)
+			stream := signal.Stream{Org: dataset.Org, Database: dataset.Stream.Database, Signal: signal.Metrics, Name: s.Metric}
+			if v, err := p.Parse(s.Labels); err == nil {
+				out[s.Metric] = appendUnknown(out[s.Metric], n.known(stream), v)
 			}
-			if len(out[s.metric]) == 0 {
-				delete(out, s.metric)
+			if len(out[s.Metric]) == 0 {
+				delete(out, s.Metric)
 			}
 		}
 	}
