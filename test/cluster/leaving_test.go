@@ -117,6 +117,7 @@ func TestARollingRestartIsNotNoticed(t *testing.T) {
 				note("query: %v %v", err, a.Warnings)
 			}
 			asked.Add(1)
+			time.Sleep(20 * time.Millisecond) // fewer than router.rate_limit.query_qps
 		}
 	})
 	for _, n := range c.All() {
