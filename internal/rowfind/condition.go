@@ -135,8 +135,8 @@ func (c *Condition) texts(dst, rows []int32, v *parquetfile.Values) []int32 {
 	test := c.textTest()
 	t := &v.Texts
 	if t.Index == nil {
-		if run := longestRun(c.Words); rows == nil && len(run) >= minRun {
-			return candidates(dst, v, []byte(run), test)
+		if run := longestRun(c.Words); len(run) >= minRun && (rows == nil || len(rows) >= manyRows) {
+			return candidates(dst, rows, v, candidate{[]byte(run), test})
 		}
 		return choose(dst, rows, v, func(row int) bool { return test(t.Entry(row)) })
 	}

@@ -75,12 +75,29 @@ func longestRun(all []sqlplan.Word) string {
 	return best
 }
 
-// candidates keeps the rows that contain the bytes of run and pass. The texts lie one after the other.
-func candidates(dst []int32, v *parquetfile.Values, run []byte, pass func([]byte) bool) []int32 {
+// manyRows is how many rows must be asked for so that looking through all bytes between the first and the last of them pays.
+const manyRows = 64
+
+// candidate is what a text must contain, and the test that one which does must pass.
+type candidate struct {
+	run  []byte
+	pass func([]byte) bool
+}
+
+// candidates keeps the rows, of those given or of all when they are nil, that contain the bytes of a run and pass. The texts lie one after
+// the other.
+func candidates(dst, rows []int32, v *parquetfile.Values, c candidate) []int32 {
 	t := &v.Texts
-	row := 0
-	for at := 0; at < len(t.Bytes); {
-		i := bytes.Index(t.Bytes[at:], run)
+	at, end, asked := 0, len(t.Bytes), 0
+	if rows != nil {
+		rows = valued(rows, v)
+		if len(rows) == 0 {
+			return dst
+		}
+		at, end = int(t.Starts[rows[0]]), int(t.Ends[rows[len(rows)-1]])
+	}
+	for row := 0; at < end; {
+		i := bytes.Index(t.Bytes[at:end], c.run)
 		if i < 0 {
 			break
 		}
@@ -95,12 +112,26 @@ func candidates(dst []int32, v *parquetfile.Values, run []byte, pass func([]byte
 			at++
 			continue
 		}
-		if pass(t.Entry(row)) {
+		for asked < len(rows) && int(rows[asked]) < row {
+			asked++
+		}
+		if (len(rows) == 0 || asked < len(rows) && int(rows[asked]) == row) && c.pass(t.Entry(row)) {
 			dst = append(dst, int32(row))
 		}
 		at = int(t.Ends[row])
 	}
 	return dst
+}
+
+// valued cuts rows without a value off both ends.
+func valued(rows []int32, v *parquetfile.Values) []int32 {
+	for len(rows) > 0 && !v.Has(int(rows[0])) {
+		rows = rows[1:]
+	}
+	for len(rows) > 0 && !v.Has(int(rows[len(rows)-1])) {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
 }
 
 func isASCII(b []byte) bool {

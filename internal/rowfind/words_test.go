@@ -57,7 +57,13 @@ func TestWordsAsPackageWordsHasThem(t *testing.T) {
 			}
 		}
 		c := Condition{Words: asked}
-		require.Equal(t, c.texts(nil, []int32{0, 1, 2, 3, 4}, &v), c.texts(nil, nil, &v), "%q among %q", asked, s)
+		all := c.texts(nil, []int32{0, 1, 2, 3, 4}, &v)
+		require.Equal(t, all, c.texts(nil, nil, &v), "%q among %q", asked, s)
+		if run := longestRun(asked); run != "" {
+			rows := rapid.SampledFrom([][]int32{{0, 1, 2, 3, 4}, {1, 2, 3}, {0, 3, 4}, {1, 4}, {1}, {}}).Draw(t, "rows")
+			got := candidates(nil, rows, &v, candidate{[]byte(run), newWordTest(asked).contains})
+			require.Equal(t, c.texts(nil, rows, &v), got, "%q among %q in %v", asked, s, rows)
+		}
 	})
 }
 
