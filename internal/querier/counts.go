@@ -18,7 +18,7 @@ import (
 // countRows answers a statement that needs counts alone: the rows of segments are counted by their values in front of the engine, which
 // runs the statement over the counts. It is nil when the rows cannot be counted so, or too many of them differ; then nothing has changed.
 func (r *run) countRows(ctx context.Context, tables []*table, loaded map[catalog.DatasetID]*freshTable, s *state) (rows, error) {
-	if r.plan.Counts == nil || len(tables) != 1 || !r.searchable(tables[0]) || !tables[0].countable() {
+	if r.plan.Counts == nil || len(tables) != 1 || !r.searchable(tables[0]) || !tables[0].countable() || tables[0].narrow() {
 		return nil, nil
 	}
 	t := *tables[0]

@@ -168,6 +168,21 @@ func both(a, b []uint8) []uint8 {
 	return a
 }
 
+// narrow reports whether the index leaves so few row groups that their rows are better looked for one by one.
+func (t *table) narrow() bool {
+	const part = 4
+	all, admitted := 0, 0
+	for i := range t.segments {
+		s := &t.segments[i]
+		groups, ok := t.blocks[s.ID]
+		if !ok {
+			return false
+		}
+		all, admitted = all+s.RowGroups, admitted+len(groups)
+	}
+	return admitted*part <= all
+}
+
 // rows returns about how many rows of a segment the scan reads.
 func (t *table) rows(s *catalog.Segment) int64 {
 	groups, ok := t.blocks[s.ID]
