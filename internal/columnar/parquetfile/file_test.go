@@ -345,6 +345,15 @@ func TestDamagedFile(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
+	w := &written{
+		columns: []parquetfile.Column{{Name: "m", Kind: parquetfile.Text}}, groups: []group{{rows: 4000, chunks: make([]parquetfile.Chunk, 1)}},
+	}
+	for i := range 4000 {
+		text := fmt.Sprint("a message of some length, so that its page has several blocks, and more of it: ", i, " ", i*7919)
+		w.groups[0].chunks[0].Texts = append(w.groups[0].chunks[0].Texts, text)
+	}
+	w.write(f, 1)
+	f.Add(w.bytes)
 	for seed := range 20 {
 		f.Add(rapid.Custom(func(t *rapid.T) []byte { return drawFile(t).bytes }).Example(seed))
 	}
@@ -372,6 +381,10 @@ func readWhatGoes(t require.TestingT, data []byte) {
 			p.IntBounds(g, c)
 			p.FloatBounds(g, c)
 			p.TextBounds(g, c)
+			first := parquetfile.First{Group: g, Column: c, Rows: p.Rows(g) / 2}
+			if err := decoder.ReadFirst(in, p, first, &v); err != nil {
+				require.Contains(t, kinds, fault.KindOf(err), "%v", err)
+			}
 			if err := decoder.Read(in, p, g, c, &v); err != nil {
 				require.Contains(t, kinds, fault.KindOf(err), "%v", err)
 				continue
