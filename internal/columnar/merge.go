@@ -133,10 +133,12 @@ func (m *merger) run(ctx context.Context, w *fileWriter) error {
 			return err
 		}
 		m.take()
-		if !last && m.part.NumRows() < w.opts.RowGroupRows {
+		few := m.part.NumRows() < w.opts.RowGroupRows
+		large := m.partBytes() >= maxGroupBytes
+		if !last && few && !large {
 			continue
 		}
-		if err := m.write(ctx, w, last); err != nil || last {
+		if err := m.write(ctx, w, last || few); err != nil || last {
 			return err
 		}
 	}
@@ -234,6 +236,17 @@ func (m *merger) write(ctx context.Context, w *fileWriter, last bool) error {
 	releaseAll(m.part.Records)
 	m.part = kept
 	return nil
+}
+
+// maxGroupBytes is about the most memory of the rows of one row group: those of large rows are fewer.
+const maxGroupBytes = 64 << 20
+
+// partBytes returns about how much memory the rows of the part take.
+func (m *merger) partBytes() (bytes int64) {
+	for i, r := range m.part.Records {
+		bytes += recordBytes(r) * int64(len(m.part.Rows[i])) / r.NumRows()
+	}
+	return bytes
 }
 
 // attach points the fields to the part's records.

@@ -74,7 +74,7 @@ func (m *merger) copyNext(ctx context.Context, w *fileWriter) (bool, error) {
 		return false, nil
 	}
 	_, high, ok := in.copier.file.IntBounds(group, in.copier.time)
-	if !ok || !in.copier.fits(group, w.fields) {
+	if !ok || !in.copier.fits(group, w) {
 		return false, nil
 	}
 	for _, other := range m.inputs {
@@ -136,9 +136,10 @@ func (in *mergeInput) low() (int64, bool) {
 	return math.MinInt64, true
 }
 
-// fits reports whether everything is known of the columns of a row group that a file must say of them.
-func (c *copier) fits(group int, fields []*field) bool {
-	for i, f := range fields {
+// fits reports whether everything is known of the columns of a row group that a file must say of them, and its texts can be read. A
+// damaged one does not fit: reading it tells what is wrong.
+func (c *copier) fits(group int, w *fileWriter) bool {
+	for i, f := range w.fields {
 		at := c.columns[i]
 		if at < 0 {
 			continue
@@ -147,6 +148,9 @@ func (c *copier) fits(group int, fields []*field) bool {
 			return false
 		}
 		if f.typ == signal.String || f.typ == signal.JSON {
+			if !w.file.CanCopy(c.in, c.file, group, at) {
+				return false
+			}
 			continue
 		}
 		s, ok := c.file.NumberStats(group, at)

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/rowfind"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
@@ -99,6 +100,9 @@ func (r *run) countSegments(ctx context.Context, t *table, whole []catalog.Segme
 		}
 		defer search.Close() //nolint:errcheck // read only
 		c, ok, err := search.Count(ctx)
+		if fault.Is(err, fault.Unsupported) {
+			return nil, false, nil // the engine reads it
+		}
 		if err != nil {
 			return nil, false, fmt.Errorf("count rows: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/rowfind"
 	"github.com/millstream/millstream/internal/signal"
 	"github.com/millstream/millstream/internal/sqlplan"
@@ -57,6 +58,9 @@ func (r *run) findIn(ctx context.Context, t *table, name string) error {
 	}
 	defer search.Close() //nolint:errcheck // read only
 	found, err := search.All(ctx)
+	if fault.Is(err, fault.Unsupported) {
+		return nil // the engine reads it
+	}
 	if err != nil {
 		return fmt.Errorf("look for rows: %w", err)
 	}
@@ -171,6 +175,9 @@ func (r *run) findFirst(ctx context.Context, t *table, loaded map[catalog.Datase
 	defer func() { err = errors.Join(err, search.Close()) }()
 	for want := t.wantedFirst(); want <= maxFoundRows; want *= scanGrowth {
 		found, ok, err := search.First(ctx, want)
+		if fault.Is(err, fault.Unsupported) {
+			return nil, nil // the engine reads it
+		}
 		if err != nil {
 			return nil, fmt.Errorf("look for rows: %w", err)
 		}

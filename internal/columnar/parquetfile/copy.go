@@ -6,9 +6,20 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 )
 
+// CanCopy reports whether a column of a row group can be copied and decoded: damage, and what Decoder refuses, cannot.
+func (w *Writer) CanCopy(in io.ReaderAt, f *File, group, column int) bool {
+	place := f.chunk(group, column)
+	if place.size > maxPageBytes || place.nulls < 0 {
+		return false
+	}
+	w.copied = fit(w.copied, int(place.size))
+	var meta chunkMeta
+	return readAt(in, w.copied, place.offset) == nil && meta.pages(w.copied, 0, f.Rows(group)) == nil && meta.raw <= maxPageBytes
+}
+
 // CopyChunk writes a column of a row group of another file as the open row group's next column: its bytes as they are, after the
 // checksums of its pages are verified. Both columns have the same kind and the row groups as many rows. A chunk that Writer would not have
-// written is fault.Unsupported, a damaged one fault.Corrupt; then the file under way is not to be used.
+// written is fault.Unsupported (CanCopy tells before), a damaged one fault.Corrupt; then the file under way is not to be used.
 func (w *Writer) CopyChunk(in io.ReaderAt, f *File, group, column int) error {
 	g := &w.groups[len(w.groups)-1]
 	c, from := &w.columns[len(g.chunks)], &f.columns[column]

@@ -115,8 +115,11 @@ func (r *chunkReader) header() (pageHeader, error) {
 	t := thriftReader{buf: r.rest}
 	h.read(&t)
 	r.rest = t.buf[t.pos:]
-	if t.failed || h.raw < 0 || h.raw > maxPageBytes || h.size < 0 || int(h.size) > len(r.rest) || h.values < 0 {
+	if t.failed || h.raw < 0 || h.size < 0 || int(h.size) > len(r.rest) || h.values < 0 {
 		return h, damaged()
+	}
+	if h.raw > maxPageBytes {
+		return h, fault.New(fault.Unsupported, "a page of %d bytes", h.raw)
 	}
 	if h.levelsEncoding != rle {
 		return h, fault.New(fault.Unsupported, "levels of encoding %d", h.levelsEncoding)
