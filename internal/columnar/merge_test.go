@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -143,4 +144,33 @@ func boundsOf(t *testing.T, info columnar.Info, column string) []string {
 	}
 	t.Fatalf("no column %s", column)
 	return nil
+}
+
+// TestMergeBoundsRowGroups merges rows of which the usual number would take 256 MiB: row groups have fewer of them.
+func TestMergeBoundsRowGroups(t *testing.T) {
+	t.Parallel()
+	const perFile, size = 3000, 32 << 10
+	dir := t.TempDir()
+	cols := &columns{}
+	pad := strings.Repeat("x", size)
+	var sources []columnar.Source
+	for file := range 3 {
+		var rows []row
+		for n := range perFile {
+			rows = append(rows, row{time: int64(3*n + file), fields: map[string]value{"m": fmt.Sprint(file*perFile+n, pad)}})
+		}
+		path := filepath.Join(dir, fmt.Sprintf("source%d", file))
+		info, err := columnar.WriteFile(t.Context(), path, columnar.Part{Records: []arrow.RecordBatch{record(rows)}}, cols.lookup,
+			columnar.WriteOptions{Segment: 1, RowGroupRows: 500})
+		require.NoError(t, err)
+		sources = append(sources, columnar.Source{Path: path, Columns: info.Columns})
+	}
+	path := filepath.Join(dir, "merged")
+	info, err := columnar.Merge(t.Context(), path, sources, columnar.WriteOptions{Segment: 2, Index: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 3*perFile, info.Rows)
+	file := footerOf(t, path)
+	for g := range file.Groups() {
+		require.LessOrEqual(t, file.Rows(g)*size, 128<<20, "row group %d", g)
+	}
 }

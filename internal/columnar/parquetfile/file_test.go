@@ -3,9 +3,11 @@ package parquetfile_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -463,4 +465,31 @@ func TestFirstRows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPagesTooLargeAreRefused writes a page of more bytes than is read at once: that is no damage.
+func TestPagesTooLargeAreRefused(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w, err := parquetfile.NewWriter(&out, []parquetfile.Column{{Name: "m", Kind: parquetfile.Text}}, parquetfile.Options{Level: 1})
+	require.NoError(t, err)
+	const rows = 130
+	chunk := &parquetfile.Chunk{}
+	for i := range rows {
+		chunk.Texts = append(chunk.Texts, strconv.Itoa(i)+strings.Repeat("x", 1<<20))
+	}
+	w.BeginRowGroup(rows)
+	_, err = w.WriteChunk(chunk)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	in := bytes.NewReader(out.Bytes())
+	f, err := parquetfile.ReadFooter(in, in.Size())
+	require.NoError(t, err)
+	d, err := parquetfile.NewDecoder()
+	require.NoError(t, err)
+	var v parquetfile.Values
+	require.Equal(t, fault.Unsupported, fault.KindOf(d.Read(in, f, 0, 0, &v)))
+	again, err := parquetfile.NewWriter(io.Discard, f.Columns(), parquetfile.Options{})
+	require.NoError(t, err)
+	require.False(t, again.CanCopy(in, f, 0, 0))
 }
