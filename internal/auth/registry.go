@@ -51,10 +51,15 @@ func NewRegistry(store catalog.Access, cipher *Cipher, pinned string, logger *sl
 // Tell lets the verifier of this process know at once what is revoked here; others see it at their next question to the catalog.
 func (r *Registry) Tell(v *Verifier) { r.here = v }
 
+// tell goes on when whoever asked for the change hangs up: others may wait for the same answer of the catalog.
 func (r *Registry) tell(ctx context.Context) {
-	if r.here != nil {
-		_ = r.here.refresh(ctx) // else it sees it by itself a moment later
+	if r.here == nil {
+		return
 	}
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	_ = r.here.refresh(ctx) // else it sees it by itself a moment later
 }
 
 // Create stores a token. The text is not kept anywhere: whoever asked for it must show it to its owner.
@@ -131,8 +136,8 @@ func (r *Registry) Revoke(ctx context.Context, by Principal, prefix string) erro
 	if err := r.store.RevokeToken(ctx, prefix); err != nil {
 		return err
 	}
-	r.tell(ctx)
 	r.audit.Record(ctx, catalog.Change{Actor: by.Actor, Action: "token.revoke", Object: prefix})
+	r.tell(ctx)
 	return nil
 }
 

@@ -51,8 +51,11 @@ func (h *held) packed(r io.Reader, encoding string) io.Reader {
 	if encoding == "" || encoding == "identity" {
 		return r
 	}
-	return &streamed{held: h, r: r, most: math.MaxInt64}
+	return h.all(r)
 }
+
+// all returns a reader of a body whose bytes are held as they are read.
+func (h *held) all(r io.Reader) io.Reader { return &streamed{held: h, r: r, most: math.MaxInt64} }
 
 // streamed returns a reader of the same bytes for a body of any size that is decoded while it is read. It holds what a request of that kind
 // has in memory at most: a chunk being written and one being decoded.

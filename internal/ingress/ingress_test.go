@@ -336,3 +336,23 @@ func TestTargetNames(t *testing.T) {
 		require.Equal(t, name != "", fault.Is(err, fault.Invalid), name)
 	}
 }
+
+// TestBrokenBodiesAreCharged sends a body that ends in an error of its reader: the chunk that came before is stored, and all of it is charged
+// to the rate.
+func TestBrokenBodiesAreCharged(t *testing.T) {
+	t.Parallel()
+	body := lines(25_000)
+	l := limits.Default()
+	l.IngestionRate, l.IngestionBurst = int64(len(body)), int64(len(body))+100
+	w := &writer{}
+	f := ingress.NewFront(w, ingress.Limits{For: limits.Static(l)}, clock.NewFake(time.Unix(1_741_600_800, 0)), nil)
+	send := func() error {
+		_, err := f.JSON(t.Context(), target(), io.MultiReader(strings.NewReader(body), iotest.ErrReader(errors.New("cut off"))), "")
+		return err
+	}
+	require.False(t, fault.Is(send(), fault.Limited))
+	stored := w.rows
+	require.NotZero(t, stored)
+	require.True(t, fault.Is(send(), fault.Limited))
+	require.Equal(t, stored, w.rows)
+}

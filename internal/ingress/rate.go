@@ -3,7 +3,6 @@ package ingress
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 
 	"github.com/millstream/millstream/internal/signal"
@@ -41,10 +40,14 @@ func (f *Front) rated(ctx context.Context, to signal.Stream, h *held, r io.Reade
 		return h.streamed(r), false, nil
 	}
 	r, whole = peekWhole(r)
-	if !rated || !whole {
-		return f.metered(to.Org, h.streamed(r)), whole, nil
+	if !whole {
+		return f.metered(to.Org, h.streamed(r)), false, nil
 	}
-	plain, err = f.whole(to.Org, h, &capped{r: r, most: f.limits.MaxBodyBytes})
+	r = &capped{r: r, most: f.limits.MaxBodyBytes}
+	if !rated {
+		return h.all(r), true, nil
+	}
+	plain, err = f.whole(to.Org, h, r)
 	return plain, true, err
 }
 
@@ -110,9 +113,7 @@ func (m *meter) fill() {
 		n, m.err = m.r.Read(m.buf[len(m.buf):min(cap(m.buf), int(m.piece))])
 		m.buf = m.buf[:len(m.buf)+n]
 	}
-	if m.err != nil && !errors.Is(m.err, io.EOF) {
-		return // the request fails anyway; what came before the error is decoded and may be stored
-	}
+	// What came before an error is decoded and may be stored, so it is charged as well.
 	if err := m.front.admit(m.org, len(m.buf)); err != nil {
 		m.buf, m.err = m.buf[:0], err
 	}

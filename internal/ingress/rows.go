@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/millstream/millstream/internal/fault"
+	"github.com/millstream/millstream/internal/limits"
 	"github.com/millstream/millstream/internal/quota"
 	"github.com/millstream/millstream/internal/signal"
 )
@@ -32,9 +33,9 @@ func (f *Front) admitRows(ctx context.Context, d quota.Database, rows int) error
 }
 
 // RemoteWriteStatus returns the HTTP status of a remote write request to the target that failed with err: that of err's kind, but above a
-// rate what the database chooses.
+// rate what the database chooses. The limit of named streams is no rate: sent again it would be refused again.
 func (f *Front) RemoteWriteStatus(t Target, err error) int {
-	if fault.Is(err, fault.Limited) && f.limits.Options != nil && t.Org != "" {
+	if fault.Is(err, fault.Limited) && fault.Reason(err) != limits.StreamLimit && f.limits.Options != nil && t.Org != "" {
 		if f.limits.Options(t.Org, orDefault(t.Database, signal.DefaultDatabase))[OptionRemoteWriteStatus] == "503" {
 			return http.StatusServiceUnavailable
 		}
@@ -52,8 +53,8 @@ func peekWhole(r io.Reader) (io.Reader, bool) {
 	head, _ := b.Peek(peekBytes) // an error comes again at the read
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	head = bytes.TrimLeft(head, " \t\r\n")
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return b, bytes.HasPrefix(head, []byte("[")) || string(bytes.TrimSpace(line)) == "{"
+	line, _, ended := bytes.Cut(head, []byte("\n")) // else nobody knows what else stands in the line
+	return b, bytes.HasPrefix(head, []byte("[")) || ended && string(bytes.TrimSpace(line)) == "{"
 }
 
 // admission is how the pipeline of one request charges its rows.

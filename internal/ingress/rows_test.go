@@ -206,3 +206,21 @@ func TestABrokenArrayKeepsWhatCameBefore(t *testing.T) {
 		require.Equal(t, []int{w.rows, w.rows}, []int{res.Accepted, res.Settled}, "limit %d", limit)
 	}
 }
+
+// TestBodiesThatMustBeWholeAreBounded sends, to a database with a row limit and an org without a byte rate, an array above the largest
+// body, and lines of which the first begins where the look at the body ends: they are lines, whatever the look shows.
+func TestBodiesThatMustBeWholeAreBounded(t *testing.T) {
+	t.Parallel()
+	w := &writer{}
+	rows := quota.NewRows(quota.RowsOptions{Clock: clock.System{}, Limit: func(quota.Database) quota.RowLimit {
+		return quota.RowLimit{PerSecond: 1_000_000}
+	}})
+	f := ingress.NewFront(w, ingress.Limits{Rows: rows, MaxBodyBytes: 100_000}, clock.System{}, nil)
+	_, err := f.JSON(t.Context(), target(), strings.NewReader("["+strings.TrimSuffix(strings.Repeat(`{"n":1},`, 50_000), ",")+"]"), "")
+	require.True(t, fault.Is(err, fault.TooLarge), "%v", err)
+	require.Contains(t, fault.Message(err), "intake.max_body_size")
+	require.Zero(t, w.rows)
+	res, err := f.JSON(t.Context(), target(), strings.NewReader(strings.Repeat(" ", 4095)+lines(50_000)), "")
+	require.NoError(t, err)
+	require.Equal(t, []int{50_000, 50_000}, []int{res.Accepted, w.rows})
+}

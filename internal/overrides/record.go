@@ -13,7 +13,7 @@ import (
 // What stands in the audit log about an overrides file.
 const (
 	recordActor  = "file"
-	recordObject = "overrides"
+	recordObject = "overrides file"  // no database and no token has such a name
 	actionApply  = "overrides.apply" // what was in force was replaced
 	actionLoad   = "overrides.load"  // a process started with something else in force than the log says
 )

@@ -56,7 +56,7 @@ func audit(t *testing.T, store catalog.Access) (out []string) {
 	require.NoError(t, err)
 	for _, c := range all {
 		require.Equal(t, "file", c.Actor)
-		require.Equal(t, "overrides", c.Object)
+		require.Equal(t, "overrides file", c.Object)
 		_, text, _ := strings.Cut(c.Detail, "; ")
 		out = append([]string{strings.TrimPrefix(c.Action, "overrides.") + " " + c.Org + " " + text}, out...)
 	}

@@ -129,7 +129,7 @@ func requireAudit(t *testing.T, n *mscluster.Node, want ...string) {
 		}
 		got = nil
 		for _, c := range slices.Backward(log.Changes) {
-			if c.Object == "overrides" {
+			if c.Object == "overrides file" {
 				_, text, _ := strings.Cut(c.Detail, "; ")
 				got = append(got, c.Action+" "+strings.TrimSpace(c.Org+" "+text))
 			}
