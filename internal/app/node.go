@@ -256,8 +256,9 @@ type indexes struct {
 
 // OpenIndex implements querier.Indexes.
 func (x indexes) OpenIndex(ctx context.Context, s catalog.Segment) (*searchindex.Index, error) {
+	key := s.IndexKey // the index stays in memory, and the segment need not
 	read := func(ctx context.Context, off int64, buf []byte) error {
-		return objstore.ReadRange(ctx, x.objects, s.IndexKey, off, buf)
+		return objstore.ReadRange(ctx, x.objects, key, off, buf)
 	}
 	return x.cache.Open(ctx, s.IndexKey, s.Index, searchindex.Identity{Key: s.Key, Checksum: s.Checksum}, read)
 }

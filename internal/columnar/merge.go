@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/millstream/millstream/internal/catalog"
+	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/signal"
 )
 
@@ -32,6 +33,14 @@ func Merge(ctx context.Context, path string, sources []Source, opts WriteOptions
 	if opts.Sort == BySeries {
 		return mergeSeries(ctx, path, sources, opts)
 	}
+	info, err := mergeByTime(ctx, path, sources, opts, true)
+	if fault.Is(err, fault.Unsupported) { // a source of another encoder, which can be read but not copied
+		return mergeByTime(ctx, path, sources, opts, false)
+	}
+	return info, err
+}
+
+func mergeByTime(ctx context.Context, path string, sources []Source, opts WriteOptions, copies bool) (Info, error) {
 	fields, nanos, err := mergedFields(sources)
 	if err != nil {
 		return Info{}, err
@@ -43,7 +52,10 @@ func Merge(ctx context.Context, path string, sources []Source, opts WriteOptions
 		if err != nil {
 			return Info{}, err
 		}
-		m.inputs = append(m.inputs, &mergeInput{reader: r, copier: newCopier(r, s.Columns, fields, nanos)})
+		in := &mergeInput{reader: r}
+		if m.inputs = append(m.inputs, in); copies {
+			in.copier = newCopier(r, s.Columns, fields, nanos)
+		}
 	}
 	return createFile(path, func(f io.Writer) (Info, error) {
 		w, err := newFileWriter(f, fields, nanos, opts)

@@ -22,6 +22,10 @@ type copier struct {
 	time    int
 	nanos   int   // column, -1 when the source has none
 	columns []int // by field of the result, -1 when the source has none
+}
+
+// textReader decodes the texts of copied row groups, one column after the other.
+type textReader struct {
 	decoder *parquetfile.Decoder
 	values  parquetfile.Values
 }
@@ -36,11 +40,7 @@ func newCopier(r *Reader, columns []catalog.SegmentColumn, fields []*field, nano
 	if err != nil || file.Groups() != r.parquet.NumRowGroups() {
 		return nil
 	}
-	decoder, err := parquetfile.NewDecoder()
-	if err != nil {
-		return nil
-	}
-	c := &copier{in: r.f, file: file, time: file.Column(signal.TimeColumn), nanos: file.Column(signal.NanosColumn), decoder: decoder}
+	c := &copier{in: r.f, file: file, time: file.Column(signal.TimeColumn), nanos: file.Column(signal.NanosColumn)}
 	if c.time < 0 || c.nanos >= 0 && !nanos {
 		return nil
 	}
@@ -228,11 +228,18 @@ func (w *fileWriter) copyField(c *copier, group int, f *field, column int) error
 		f.stats.Join(stats)
 		return nil
 	}
-	if err := c.decoder.Read(c.in, c.file, group, column, &c.values); err != nil {
+	if w.texts.decoder == nil {
+		var err error
+		if w.texts.decoder, err = parquetfile.NewDecoder(); err != nil {
+			return err
+		}
+	}
+	v := &w.texts.values
+	if err := w.texts.decoder.Read(c.in, c.file, group, column, v); err != nil {
 		return err
 	}
-	f.stats.Join(textStats(&c.values))
-	w.index.addValues(f, &c.values)
+	f.stats.Join(textStats(v))
+	w.index.addValues(f, v)
 	return nil
 }
 

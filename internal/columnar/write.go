@@ -131,6 +131,7 @@ type fileWriter struct {
 	gather gatherer
 	index  *indexer        // nil without one
 	labels *labelCollector // nil but for metrics
+	texts  textReader      // of copied row groups
 	info   Info
 }
 

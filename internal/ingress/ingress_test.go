@@ -337,8 +337,8 @@ func TestTargetNames(t *testing.T) {
 	}
 }
 
-// TestBrokenBodiesAreCharged sends a body that ends in an error of its reader: the chunk that came before is stored, and all of it is charged
-// to the rate.
+// TestBrokenBodiesAreCharged sends a body that ends in an error of its reader: the chunk that came before is stored, and all of it is
+// charged to the rate.
 func TestBrokenBodiesAreCharged(t *testing.T) {
 	t.Parallel()
 	body := lines(25_000)

@@ -16,6 +16,9 @@ import (
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
+// maxUncounted is how many rows of segments may stand uncounted beside the counted ones: the answer is held in memory.
+const maxUncounted = 100_000
+
 // countRows answers a statement that needs counts alone: the rows of segments are counted by their values in front of the engine, which
 // runs the statement over the counts. It is nil when the rows cannot be counted so, or too many of them differ; then nothing has changed.
 func (r *run) countRows(ctx context.Context, tables []*table, loaded map[catalog.DatasetID]*freshTable, s *state) (rows, error) {
@@ -116,6 +119,14 @@ func (r *run) countSegments(ctx context.Context, t *table, whole []catalog.Segme
 			found = append(found, c.Record)
 		}
 		t.searched.add(search.Stats())
+	}
+	var rows int64 // that the engine reads, whose combinations nothing bounds
+	for i := range left {
+		rows += t.rows(&left[i])
+	}
+	if rows > maxUncounted {
+		releaseAll(found)
+		return nil, false, nil
 	}
 	t.searched.segments = slices.Concat(whole, without(counted, left))
 	t.segments = left

@@ -105,7 +105,7 @@ func (t *table) estimate(r sqlplan.TimeRange) int64 {
 	return int64(rows)
 }
 
-// collect runs a form of the statement over one table and holds its rows, of which there are at most maxFirstRows.
+// collect runs a form of the statement over one table and holds its rows, which the caller knows to be few.
 func (r *run) collect(ctx context.Context, statement string, t *table, loaded map[catalog.DatasetID]*freshTable) (*collected, error) {
 	result, err := r.execute(ctx, statement, []*table{t}, loaded)
 	if err != nil {

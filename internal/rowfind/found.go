@@ -79,6 +79,9 @@ func (s *Search) leaveUnfinished(todo []task) {
 	}
 }
 
+// maxHeld is how many times Query.MaxBytes First holds of rows of which most are not wanted in the end.
+const maxHeld = 4
+
 // First finds at least want rows of the end of time that Query.Order names, or all. It may be called again with a larger number. It is
 // not ok when those are more than the query allows, or files are left to the engine: then nothing is found.
 func (s *Search) First(ctx context.Context, want int) (_ *Found, ok bool, err error) {
@@ -88,11 +91,20 @@ func (s *Search) First(ctx context.Context, want int) (_ *Found, ok bool, err er
 		}
 	}
 	bound, wave := s.bound(want), 2
+	var bytes int64
+	tooMany := func(h *hit) bool {
+		bytes += h.bytes
+		return bytes > maxHeld*s.query.MaxBytes
+	}
 	for len(s.todo) > 0 && !s.behind(bound) {
 		tasks := s.todo[:min(wave, len(s.todo))]
 		s.todo = s.todo[len(tasks):]
-		if err := s.run(ctx, tasks, func(*hit) bool { return false }); err != nil {
+		if err := s.run(ctx, tasks, tooMany); err != nil {
 			return nil, false, err
+		}
+		if bytes > maxHeld*s.query.MaxBytes { // some row group may not have been looked at
+			s.todo = nil
+			return nil, false, nil
 		}
 		s.hits = slices.DeleteFunc(s.hits, func(h *hit) bool { return len(h.rows) == 0 })
 		bound, wave = s.bound(want), min(2*wave, 32)
@@ -160,7 +172,7 @@ func (s *Search) tooMany(bound *int64) bool {
 			}
 		}
 	}
-	return rows > s.query.MaxRows || bytes > 4*s.query.MaxBytes
+	return rows > s.query.MaxRows || bytes > maxHeld*s.query.MaxBytes
 }
 
 // record makes the record of hits.

@@ -77,6 +77,8 @@ func (c *Cache) get(key cacheKey) *cached {
 func (c *Cache) put(x *cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	const perEntry = 256
+	x.bytes += perEntry + int64(len(x.key.object)+len(x.key.column))
 	if _, ok := c.mu.held[x.key]; ok || x.bytes > c.maxBytes/4 {
 		return
 	}

@@ -177,7 +177,7 @@ func parseFuseMap(b []byte) (*fuseMap, error) {
 	}
 	le := binary.LittleEndian
 	f := &fuseMap{seed: le.Uint64(b), segment: le.Uint32(b[8:]), count: le.Uint32(b[12:]), table: b[fuseMapHead:]}
-	if f.segment == 0 || f.segment&(f.segment-1) != 0 || f.count%f.segment != 0 ||
+	if f.segment == 0 || f.count == 0 || f.segment&(f.segment-1) != 0 || f.count%f.segment != 0 ||
 		uint64(len(f.table)) != uint64(f.count)+2*uint64(f.segment) {
 		return nil, errDamaged()
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/millstream/millstream/internal/signal"
 )
 
-// CountColumn is the column of a counted table that says how many rows each of its rows stands for. No field of a user has this name.
+// CountColumn is the column of a counted table that says how many rows each of its rows stands for. No field of a user has this name;
+// a statement in which something has it is not counted.
 const CountColumn = "_rows"
 
 // Counts says that a statement needs to know of its only table nothing but how many rows there are of each combination of values of the
@@ -61,6 +62,7 @@ func (b *binder) counts(root node) *countsDraft {
 		case "COLUMN_REF":
 			parts := n.texts("column_names")
 			fits = fits && (!lowerEqual(parts[len(parts)-1], signal.TimeColumn) || times[identity(n)])
+			fits = fits && !slices.ContainsFunc(parts, func(p string) bool { return lowerEqual(p, CountColumn) }) // an alias of the user's
 		case "FUNCTION":
 			if inner, unit := b.cutTime(n); inner != nil {
 				times[identity(inner)] = true

@@ -134,6 +134,26 @@ func TestCountingChangesNoAnswer(t *testing.T) {
 	rapid.Check(t, check)
 }
 
+// TestTheCountColumnIsHidden uses the name of the column that says how many rows there are, as an alias and as if it were a column.
+func TestTheCountColumnIsHidden(t *testing.T) {
+	t.Parallel()
+	s := countedStore(t)
+	for _, sql := range []string{
+		"SELECT status AS _rows, count(*) AS n FROM web WHERE _rows = 500 GROUP BY status",
+		"SELECT status AS _rows, _rows + 1 AS next, count(*) FROM web GROUP BY ALL", "SELECT max(_rows), count(*) FROM web",
+		"SELECT _rows, count(*) FROM web GROUP BY _rows", "SELECT web._rows FROM web GROUP BY ALL",
+		"SELECT count(*) FROM web HAVING max(_ROWS) > 1",
+		"SELECT level AS _rows, count(*) FROM web GROUP BY _rows ORDER BY _rows",
+	} {
+		found, err := s.try(t.Context(), request(sql))
+		engine, err2 := tryAt(t.Context(), s.engine, request(sql))
+		require.Equal(t, fault.Message(err2), fault.Message(err), sql)
+		if err == nil {
+			require.ElementsMatch(t, engine.rows, found.rows, sql)
+		}
+	}
+}
+
 // TestCountsThatNeedNoRows asks for what the catalog knows.
 func TestCountsThatNeedNoRows(t *testing.T) {
 	t.Parallel()

@@ -18,13 +18,14 @@ func (w *Writer) CanCopy(in io.ReaderAt, f *File, group, column int) bool {
 }
 
 // CopyChunk writes a column of a row group of another file as the open row group's next column: its bytes as they are, after the
-// checksums of its pages are verified. Both columns have the same kind and the row groups as many rows. A chunk that Writer would not have
-// written is fault.Unsupported (CanCopy tells before), a damaged one fault.Corrupt; then the file under way is not to be used.
+// checksums of its pages are verified. Both columns have the same kind and the row groups as many rows; another column, or a chunk that
+// Writer would not have written, is fault.Unsupported (CanCopy tells before), a damaged one fault.Corrupt; then the file under way is not
+// to be used.
 func (w *Writer) CopyChunk(in io.ReaderAt, f *File, group, column int) error {
 	g := &w.groups[len(w.groups)-1]
 	c, from := &w.columns[len(g.chunks)], &f.columns[column]
 	if c.Kind != from.Kind || c.Required != from.Required || f.Rows(group) != g.rows {
-		return fault.New(fault.Internal, "column %q of another file does not fit column %q", from.Name, c.Name)
+		return fault.New(fault.Unsupported, "column %q of another file does not fit column %q", from.Name, c.Name)
 	}
 	place := f.chunk(group, column)
 	if place.size > maxPageBytes || place.nulls < 0 {

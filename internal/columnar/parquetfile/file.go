@@ -1,6 +1,7 @@
 package parquetfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"math"
@@ -78,7 +79,7 @@ func footerBytes(in io.ReaderAt, size int64) ([]byte, error) {
 		return nil, fault.New(fault.Corrupt, "the footer of a data file is damaged")
 	}
 	if length <= int64(len(tail))-footerTail {
-		return tail[int64(len(tail))-footerTail-length : len(tail)-footerTail], nil
+		return bytes.Clone(tail[int64(len(tail))-footerTail-length : len(tail)-footerTail]), nil // the File keeps it, and not the tail
 	}
 	footer := make([]byte, length)
 	return footer, readAt(in, footer, size-footerTail-length)

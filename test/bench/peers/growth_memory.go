@@ -56,6 +56,7 @@ func heavyQueries() []string {
 func (g *growth) peakOfQueries(ctx context.Context, dir string) (int64, error) {
 	s, err := start(ctx, g.configured(map[string]string{
 		"MS_QUERIER_MEMORY_LIMIT": "1024MiB", "MS_QUERIER_TIMEOUT_SECS": "600", "MS_LIMITS_QUERY_TIMEOUT": "10m",
+		"MS_COMPACTOR_DELETION_GRACE_SECS": "3600", // longer than a query
 	}), dir)
 	if err != nil {
 		return 0, err
