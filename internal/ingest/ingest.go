@@ -70,7 +70,7 @@ func New(opts Options, deps Deps) *Ingest {
 	g.metrics = newMetrics(g.deps.Registerer, g)
 	g.names = newNames(g.deps.Catalog)
 	g.samples = newSamples(maxTracked)
-	g.streams.full = make(map[tenant.ID]fullOrg)
+	g.streams.full, g.streams.turns = make(map[tenant.ID]fullOrg), make(map[tenant.ID]*orgTurn)
 	g.memory = newBudget(g.opts.BufferMemoryMax, g.deps.Clock)
 	g.mu.buffers = make(map[wal.Key]*buffer)
 	g.mu.older = make(map[catalog.WriterKey]struct{})

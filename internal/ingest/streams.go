@@ -3,7 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,10 +24,17 @@ const (
 )
 
 // streamLimits keeps orgs from having more named streams than they may. What it remembers spares the catalog questions; the catalog has
-// the last word, since processes may register at the same moment.
+// the last word, since processes may register at the same moment. Its mutex is never held across a question.
 type streamLimits struct {
-	mu   sync.Mutex
-	full map[tenant.ID]fullOrg
+	mu    sync.Mutex
+	full  map[tenant.ID]fullOrg
+	turns map[tenant.ID]*orgTurn // of orgs whose streams are registered
+}
+
+// orgTurn lets writes of one org register streams one after another.
+type orgTurn struct {
+	taken chan struct{} // holds one
+	users int           // that have or want it
 }
 
 // fullOrg is what was found of an org without room.
@@ -73,15 +80,18 @@ const registerTries = 5
 func (g *Ingest) registerWithin(ctx context.Context, missing []signal.Stream, limit int) (beyond []signal.Stream, has int, err error) {
 	org := missing[0].Org
 	l := &g.streams
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	leave, err := l.enter(ctx, org)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer leave()
 	for range registerTries {
-		of, ok := l.full[org]
+		of, ok := l.remembered(org)
 		if !ok || g.deps.Clock.Now().After(of.until) || len(of.known) < limit {
 			if of.known, err = g.streamsOf(ctx, org); err != nil {
 				return nil, 0, err
 			}
-			delete(l.full, org)
+			l.forget(org)
 		}
 		has = len(of.known)
 		var allowed []signal.Stream
@@ -96,9 +106,52 @@ func (g *Ingest) registerWithin(ctx context.Context, missing []signal.Stream, li
 		if !errors.Is(err, catalog.ErrTooManyStreams) {
 			return beyond, has, err
 		}
-		delete(l.full, org) // what was known of it is no longer so
+		l.forget(org) // what was known of it is no longer so
 	}
-	return nil, has, err
+	return nil, has, fault.Wrap(fault.Limited, err, "other writers took the streams that org %s had room for, %d times in a row; it may "+
+		"have %d (limits.%s); send again", org, registerTries, limit, limits.MaxGlobalStreamsPerUser).
+		After(time.Second).For(limits.StreamLimit)
+}
+
+// enter waits until no other write of the org registers streams. The caller calls leave.
+func (l *streamLimits) enter(ctx context.Context, org tenant.ID) (leave func(), err error) {
+	l.mu.Lock()
+	t := l.turns[org]
+	if t == nil {
+		t = &orgTurn{taken: make(chan struct{}, 1)}
+		l.turns[org] = t
+	}
+	t.users++
+	l.mu.Unlock()
+	giveUp := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.users--
+		if t.users == 0 {
+			delete(l.turns, org)
+		}
+	}
+	select {
+	case t.taken <- struct{}{}:
+		return func() { <-t.taken; giveUp() }, nil
+	case <-ctx.Done():
+		giveUp()
+		return nil, fmt.Errorf("wait for other new streams of the org: %w", context.Cause(ctx))
+	}
+}
+
+// remembered returns what is remembered of an org.
+func (l *streamLimits) remembered(org tenant.ID) (of fullOrg, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of, ok = l.full[org]
+	return of, ok
+}
+
+func (l *streamLimits) forget(org tenant.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.full, org)
 }
 
 // choose divides streams into those that the org has or has room for, in their order, and the others.
@@ -120,6 +173,8 @@ func (o fullOrg) choose(missing []signal.Stream, limit int) (allowed, beyond []s
 
 // remember notes that an org has no room, for a while.
 func (l *streamLimits) remember(org tenant.ID, known map[signal.Stream]bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(l.full) >= maxFull {
 		clear(l.full)
 	}
@@ -147,9 +202,13 @@ func withoutMetrics(ctx context.Context, b *signal.Batch, leave []signal.Stream,
 ) {
 	column := textColumn(b.Record, signal.MetricColumn)
 	j := &judgement{}
+	left := make(map[string]bool, len(leave))
+	for _, s := range leave {
+		left[s.Name] = true
+	}
 	dropped := 0
 	for row := range column.Len() {
-		if slices.ContainsFunc(leave, func(s signal.Stream) bool { return s.Name == column.Value(row) }) {
+		if left[column.Value(row)] {
 			j.drop(row, column.Len())
 			dropped++
 		}
