@@ -106,8 +106,12 @@ func (g *guard) Ask(ctx context.Context, q answer.Question) (answer.Result, erro
 	return guarded{result, g}, nil
 }
 
-// Split implements answer.Splitter. It reads no rows and takes no place.
+// Split implements answer.Splitter. It takes a place meanwhile, since bounds on the whole are judged by fresh rows too.
 func (g *guard) Split(ctx context.Context, q answer.Question) (*answer.Split, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer g.leave()
 	return g.sql.Split(ctx, q)
 }
 

@@ -8,8 +8,9 @@
 // unavailable. A query whose client leaves gives its slot back at once; the querier it ran on takes the next one only when it has
 // stopped the first, or says that it is busy.
 //
-// A long statement of an org whose queries are split is answered from parts of its time: a querier says how (answer.Split), the parts take
-// slots of their own, and package merge puts them together. Whenever that is not exact the whole is asked.
+// A long statement of an org whose queries are split is answered from parts of its time: a querier says how (answer.Split), in the slot of
+// the first part, the others take slots of their own, and package merge puts them together. Whenever that is not exact the whole
+// is asked.
 //
-// A Frontend holds no rows and no state but the queue's. It must not import the SQL engine or catalogs.
+// A Frontend holds no rows but those of parts, and no state but the queue's. It must not import the SQL engine or catalogs.
 package frontend

@@ -67,18 +67,38 @@ func (f *Frontend) Ask(ctx context.Context, q answer.Question) (answer.Result, e
 		return f.deps.SQL.Ask(ctx, q)
 	}
 	ask := asker(q.Members(), q.Actor, q.ActorPath)
-	if result, done, err := f.askInParts(ctx, ask, q); done {
+	slot, err := f.deps.Queue.Acquire(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	planned := false
+	defer func() {
+		if !planned {
+			slot.Release()
+		}
+	}()
+	p := f.parts(ctx, ask, q) // in the slot, since whoever splits may look at fresh rows to judge the whole
+	planned = true
+	if p == nil {
+		return f.runIn(ctx, slot, q)
+	}
+	if result, done, err := p.ask(ctx, slot); done {
 		return result, err
 	}
 	return f.run(ctx, ask, q)
 }
 
-// run answers a question in a slot, which the result holds until it is closed.
+// run waits for a slot and answers a question in it.
 func (f *Frontend) run(ctx context.Context, ask fairqueue.Ask, q answer.Question) (answer.Result, error) {
 	slot, err := f.deps.Queue.Acquire(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
+	return f.runIn(ctx, slot, q)
+}
+
+// runIn answers a question in a slot, which the result holds until it is closed. After an error the slot is released.
+func (f *Frontend) runIn(ctx context.Context, slot *fairqueue.Slot, q answer.Question) (answer.Result, error) {
 	running := false
 	defer func() {
 		if !running {

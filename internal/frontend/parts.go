@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/answer"
 	"github.com/millstream/millstream/internal/fairqueue"
@@ -16,59 +17,68 @@ import (
 	"github.com/millstream/millstream/internal/merge"
 )
 
-// askInParts answers a question from parts of its time. done is false when it is to be answered as a whole: its org's queries are not
-// split, it cannot be, or its parts do not fit together.
-func (f *Frontend) askInParts(ctx context.Context, ask fairqueue.Ask, q answer.Question) (result answer.Result, done bool, err error) {
+// parts returns the parts from whose time a question is answered, nil when it is to be answered as a whole: its org's queries are not
+// split, or it cannot be.
+func (f *Frontend) parts(ctx context.Context, ask fairqueue.Ask, q answer.Question) *partsRun {
 	l := f.deps.Limits(q.Org)
 	if f.deps.Splitter == nil || l.SplitQueriesByInterval <= 0 || len(q.Members()) > 1 {
-		return nil, false, nil
+		return nil
 	}
 	outcome := f.metrics.split.MustCurryWith(map[string]string{"language": "sql"})
 	split, err := f.deps.Splitter.Split(ctx, q)
 	if err != nil {
 		f.deps.Logger.Debug("a question is not split", "error", err)
-		return nil, false, nil
+		return nil
 	}
 	if split == nil || split.Start.IsZero() {
 		outcome.WithLabelValues("whole").Inc()
-		return nil, false, nil
+		return nil
 	}
 	end := split.End
 	if end.IsZero() {
 		end = split.Now
 	}
 	if l.MaxQueryLength > 0 && end.Sub(split.Start) > l.MaxQueryLength {
-		return nil, false, nil // to be refused
+		return nil // to be refused
 	}
 	spans := cut(span{q.Start, q.End}, split.Start, end, l.SplitQueriesByInterval)
 	if len(spans) < 2 {
 		outcome.WithLabelValues("whole").Inc()
-		return nil, false, nil
+		return nil
 	}
 	if split.Rows != nil && split.Rows.Descending {
 		slices.Reverse(spans)
 	}
-	p := &partsRun{frontend: f, ask: ask, question: q, split: split, spans: spans, most: max(l.MaxQueryParallelism, 1), began: time.Now()}
-	result, err = p.answer(ctx)
-	if errors.Is(err, merge.ErrUnsupported) {
-		outcome.WithLabelValues("unfit").Inc()
-		return nil, false, nil
+	ask.Continues = true
+	return &partsRun{
+		frontend: f, continues: ask, question: q, split: split, spans: spans, most: max(l.MaxQueryParallelism, 1), began: time.Now(),
+		outcome: outcome,
 	}
-	outcome.WithLabelValues("parts").Inc()
-	return result, true, err
 }
 
 // partsRun is one question that is answered in parts.
 type partsRun struct {
-	frontend *Frontend
-	ask      fairqueue.Ask
-	question answer.Question
-	split    *answer.Split
-	spans    []span
-	most     int // parts at once
-	began    time.Time
+	frontend  *Frontend
+	continues fairqueue.Ask // of all parts but the first
+	question  answer.Question
+	split     *answer.Split
+	spans     []span // two or more
+	most      int    // parts at once
+	began     time.Time
+	outcome   *prometheus.CounterVec
 
 	meta answer.Meta
+}
+
+// ask answers the question. The slot is the first part's, which releases it. done is false when the parts do not fit together.
+func (p *partsRun) ask(ctx context.Context, first *fairqueue.Slot) (result answer.Result, done bool, err error) {
+	result, err = p.answer(ctx, first)
+	if errors.Is(err, merge.ErrUnsupported) {
+		p.outcome.WithLabelValues("unfit").Inc()
+		return nil, false, nil
+	}
+	p.outcome.WithLabelValues("parts").Inc()
+	return result, true, err
 }
 
 // part is the answer to a part.
@@ -97,14 +107,14 @@ type collector interface {
 
 // answer runs the parts, several at once, and puts them together in their order. A part that the engine refuses, perhaps for a column that
 // only other parts have, makes the whole be asked.
-func (p *partsRun) answer(ctx context.Context) (answer.Result, error) {
+func (p *partsRun) answer(ctx context.Context, slot *fairqueue.Slot) (answer.Result, error) {
 	var c collector = &groupParts{spec: p.split.Groups}
 	atFirst := p.most
 	if p.split.Rows != nil {
 		c = &rowParts{skip: p.split.Rows.Offset, limit: p.split.Rows.Limit}
 		atFirst = 1 // the first part often has them all
 	}
-	err := p.collect(ctx, c, atFirst)
+	err := p.collect(ctx, slot, c, atFirst)
 	if err != nil {
 		c.release()
 		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
@@ -125,8 +135,9 @@ func (p *partsRun) answer(ctx context.Context) (answer.Result, error) {
 	return &collected{schema: schema, records: records, meta: p.meta}, nil
 }
 
-// collect runs parts and hands them to c in order. Twice as many run at once each time that the first one of them was not enough.
-func (p *partsRun) collect(ctx context.Context, c collector, atOnce int) error {
+// collect runs parts, the first one in the slot, and hands them to c in order. Twice as many run at once each time that the first one of
+// them was not enough.
+func (p *partsRun) collect(ctx context.Context, slot *fairqueue.Slot, c collector, atOnce int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running []chan *part
 	defer func() {
@@ -139,9 +150,8 @@ func (p *partsRun) collect(ctx context.Context, c collector, atOnce int) error {
 	for next < len(p.spans) || len(running) > 0 {
 		for next < len(p.spans) && len(running) < atOnce {
 			done := make(chan *part, 1)
-			ask := p.ask
-			ask.Continues = next > 0
-			go func(s span) { done <- p.run(ctx, ask, s) }(p.spans[next])
+			go func(s span, slot *fairqueue.Slot) { done <- p.run(ctx, slot, s) }(p.spans[next], slot)
+			slot = nil
 			running = append(running, done)
 			next++
 		}
@@ -161,8 +171,8 @@ func (p *partsRun) collect(ctx context.Context, c collector, atOnce int) error {
 	return nil
 }
 
-// run answers one part. Its queries take turns with other queries of the same actor.
-func (p *partsRun) run(ctx context.Context, ask fairqueue.Ask, s span) (out *part) {
+// run answers one part, in the slot or, without one, in its turn among other queries of the same actor.
+func (p *partsRun) run(ctx context.Context, slot *fairqueue.Slot, s span) (out *part) {
 	out = &part{}
 	defer func() {
 		if v := recover(); v != nil {
@@ -175,7 +185,7 @@ func (p *partsRun) run(ctx context.Context, ask fairqueue.Ask, s span) (out *par
 	if p.split.Rows != nil && p.split.Rows.Offset == 0 { // else the statement has the limit in it
 		q.Limit = p.question.Limit
 	}
-	result, err := p.frontend.run(ctx, ask, q)
+	result, err := p.begin(ctx, slot, q)
 	if err != nil {
 		out.err = err
 		return out
@@ -196,6 +206,14 @@ func (p *partsRun) run(ctx context.Context, ask fairqueue.Ask, s span) (out *par
 		}
 		out.records = append(out.records, record)
 	}
+}
+
+// begin asks for a part.
+func (p *partsRun) begin(ctx context.Context, slot *fairqueue.Slot, q answer.Question) (answer.Result, error) {
+	if slot == nil {
+		return p.frontend.run(ctx, p.continues, q)
+	}
+	return p.frontend.runIn(ctx, slot, q)
 }
 
 // note adds what a part has cost, and its warnings.

@@ -12,12 +12,13 @@ import (
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
-// Split finds out whether a statement can be answered in parts of its time. It reads the catalog and no rows. It is nil for a
-// statement that cannot and for one that is wrong, which Query says better; errors are those of the catalog.
+// Split finds out whether a statement can be answered in parts of its time. It reads the catalog and no file. It is nil for a statement
+// that cannot and for one that is wrong, which Query says better; errors are those of the catalog and of writers.
 //
-// Bounds on what one statement may read are bounds of the whole: where there are any, the whole is planned as well and judged by what it
-// would read, each file once. One that is above them is not split, and Query refuses it. So what parts read together is never more than
-// what the whole may read, but for files of which several parts need something.
+// Bounds on what one statement may read are bounds of the whole: where there are any, the whole is planned as well, with the fresh rows of
+// all writers in memory as for Query, and judged by what it would read, each file once. Callers bound how many do that at once. One that is
+// above them is not split, and Query refuses it. So what parts read together is never more than what the whole may read, but for files of
+// which several parts need something.
 func (q *Querier) Split(ctx context.Context, req Request) (*answer.Split, error) {
 	r := q.run(req)
 	ctx, cancel := r.limit(ctx)
