@@ -9,8 +9,8 @@
 // stopped the first, or says that it is busy.
 //
 // A long statement of an org whose queries are split is answered from parts of its time: a querier says how (answer.Split), in the slot of
-// the first part, the others take slots of their own, and package merge puts them together. Whenever that is not exact the whole
-// is asked.
+// the first part, the others take slots of their own, and package merge puts them together. Whenever that is not exact, or needs more
+// memory than one query may take here, the whole is asked.
 //
 // A Frontend holds no rows but those of parts, and no state but the queue's. It must not import the SQL engine or catalogs.
 package frontend

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millstream/millstream/internal/answer"
@@ -16,6 +18,10 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/merge"
 )
+
+// maxHeld is the most bytes that a query holds of its parts, and of what was made of them. A record for each part that runs may come
+// above it.
+const maxHeld = 64 << 20
 
 // parts returns the parts from whose time a question is answered, nil when it is to be answered as a whole: its org's queries are not
 // split, or it cannot be.
@@ -67,10 +73,12 @@ type partsRun struct {
 	began     time.Time
 	outcome   *prometheus.CounterVec
 
+	held atomic.Int64 // bytes of parts that have come
 	meta answer.Meta
 }
 
-// ask answers the question. The slot is the first part's, which releases it. done is false when the parts do not fit together.
+// ask answers the question. The slot is the first part's, which releases it. done is false when the parts do not fit together, or not
+// into the memory that they may take.
 func (p *partsRun) ask(ctx context.Context, first *fairqueue.Slot) (result answer.Result, done bool, err error) {
 	result, err = p.answer(ctx, first)
 	if errors.Is(err, merge.ErrUnsupported) {
@@ -85,8 +93,43 @@ func (p *partsRun) ask(ctx context.Context, first *fairqueue.Slot) (result answe
 type part struct {
 	schema  *arrow.Schema
 	records []arrow.RecordBatch
+	rows    int64
+	bytes   int64         // of the records, counted in held
+	held    *atomic.Int64 // of all parts
 	meta    answer.Meta
 	err     error
+}
+
+// take appends a record, which is the part's then, and reports whether there may be more.
+func (p *part) take(r arrow.RecordBatch) bool {
+	size := recordBytes(r)
+	p.records = append(p.records, r)
+	p.rows += r.NumRows()
+	p.bytes += size
+	return p.held.Add(size) <= maxHeld
+}
+
+// recordBytes returns the memory of a record, of which a slice has as much as the whole.
+func recordBytes(r arrow.RecordBatch) (n int64) {
+	for _, c := range r.Columns() {
+		n += arrayBytes(c.Data())
+	}
+	return n
+}
+
+func arrayBytes(a arrow.ArrayData) (n int64) {
+	for _, b := range a.Buffers() {
+		if b != nil {
+			n += int64(b.Len())
+		}
+	}
+	for _, child := range a.Children() {
+		n += arrayBytes(child)
+	}
+	if d, ok := a.Dictionary().(*array.Data); ok && d != nil {
+		n += arrayBytes(d)
+	}
+	return n
 }
 
 func (p *part) release() {
@@ -94,6 +137,8 @@ func (p *part) release() {
 		r.Release()
 	}
 	p.records = nil
+	p.held.Add(-p.bytes)
+	p.bytes = 0
 }
 
 // collector takes parts in order.
@@ -159,6 +204,7 @@ func (p *partsRun) collect(ctx context.Context, slot *fairqueue.Slot, c collecto
 		running = running[1:]
 		p.note(first)
 		if first.err != nil {
+			cancel() // before others get the memory that it gives back
 			first.release()
 			return first.err
 		}
@@ -171,9 +217,10 @@ func (p *partsRun) collect(ctx context.Context, slot *fairqueue.Slot, c collecto
 	return nil
 }
 
-// run answers one part, in the slot or, without one, in its turn among other queries of the same actor.
+// run answers one part, in the slot or, without one, in its turn among other queries of the same actor. One that is too large to be held
+// ends with merge.ErrUnsupported.
 func (p *partsRun) run(ctx context.Context, slot *fairqueue.Slot, s span) (out *part) {
-	out = &part{}
+	out = &part{held: &p.held}
 	defer func() {
 		if v := recover(); v != nil {
 			out.err = fault.New(fault.Internal, "panic in a part of a query: %v", v)
@@ -204,7 +251,10 @@ func (p *partsRun) run(ctx context.Context, slot *fairqueue.Slot, s span) (out *
 			out.err = err
 			return out
 		}
-		out.records = append(out.records, record)
+		if !out.take(record) || p.split.Groups != nil && out.rows > merge.MaxGroups {
+			out.err = merge.ErrUnsupported
+			return out
+		}
 	}
 }
 
@@ -240,10 +290,14 @@ func (g *groupParts) add(p *part) (enough bool, err error) {
 	if !g.groups.Fits(p.schema) {
 		return false, merge.ErrUnsupported
 	}
+	before := g.groups.Bytes()
 	for _, r := range p.records {
 		if err := g.groups.Add(r); err != nil {
 			return false, err
 		}
+	}
+	if p.held.Add(g.groups.Bytes()-before) > maxHeld+p.bytes {
+		return false, merge.ErrUnsupported
 	}
 	return false, nil
 }
@@ -282,6 +336,7 @@ func (c *rowParts) add(p *part) (enough bool, err error) {
 		if n > 0 {
 			c.records = append(c.records, r.NewSlice(skip, skip+n))
 			c.rows += n
+			p.bytes -= recordBytes(r) // stays held
 		}
 	}
 	return c.rows >= c.limit, nil

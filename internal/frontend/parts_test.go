@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ import (
 	"github.com/millstream/millstream/internal/fault"
 	"github.com/millstream/millstream/internal/frontend"
 	"github.com/millstream/millstream/internal/limits"
+	"github.com/millstream/millstream/internal/merge"
 	"github.com/millstream/millstream/internal/tenant"
 )
 
@@ -136,7 +138,72 @@ func textsOf(t *testing.T, r answer.Result) (out []string) {
 	}
 }
 
+// repeated is the same record many times, as a part that holds that much.
+func repeated(r arrow.RecordBatch, n int) []arrow.RecordBatch {
+	out := make([]arrow.RecordBatch, n)
+	for i := range out {
+		out[i] = r
+	}
+	return out
+}
+
 var oneKey = &answer.SplitGroups{Limit: -1, Columns: []answer.SplitColumn{{Merge: answer.MergeKey}}}
+
+// TestAPartOfTooManyGroupsIsStopped answers a part with many more groups than can be put together: it is left after as many rows as there
+// may be groups, and the whole is asked.
+func TestAPartOfTooManyGroupsIsStopped(t *testing.T) {
+	t.Parallel()
+	m := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer m.AssertSize(t, 0)
+	const rows = 10_000
+	r := texts(m, make([]string, rows)...)
+	defer r.Release()
+	one := texts(m, "x")
+	defer one.Release()
+	d := &days{split: answer.Split{Groups: oneKey}, part: func(hour int) []arrow.RecordBatch {
+		if hour == 1 {
+			return repeated(r, 1000)
+		}
+		return []arrow.RecordBatch{one}
+	}}
+	require.Equal(t, []string{"whole"}, answerOf(t, d.frontend(4)))
+	require.LessOrEqual(t, d.records.Load(), int64(merge.MaxGroups/rows+1+24))
+}
+
+// TestPartsTogetherAreHeldWithinBounds answers parts with more bytes than a query may hold of them: they are stopped at the bound, each
+// after a record more at most, and the whole is asked.
+func TestPartsTogetherAreHeldWithinBounds(t *testing.T) {
+	t.Parallel()
+	const size, most, parallel = 1 << 20, 64 << 20, 4
+	for name, split := range map[string]answer.Split{
+		"groups": {Groups: oneKey}, "rows": {Rows: &answer.SplitRows{Limit: 10_000}},
+	} {
+		m := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		r := texts(m, strings.Repeat("x", size))
+		for _, each := range []int{10, 200} { // many parts of them, or one, are too many
+			d := &days{split: split, part: func(int) []arrow.RecordBatch { return repeated(r, each) }}
+			if name == "groups" && each == 10 {
+				require.Len(t, answerOf(t, d.frontend(4)), 1, "parts that were put together are not held any more")
+				require.EqualValues(t, 24*each, d.records.Load())
+				continue
+			}
+			require.Equal(t, []string{"whole"}, answerOf(t, d.frontend(4)), name)
+			require.LessOrEqual(t, d.bytes.Load(), int64(most+2*parallel*size), name)
+		}
+		r.Release()
+		m.AssertSize(t, 0)
+	}
+}
+
+// TestGroupsThatAreHeldCount has parts of few groups with long keys, all different.
+func TestGroupsThatAreHeldCount(t *testing.T) {
+	t.Parallel()
+	d := &days{split: answer.Split{Groups: oneKey}, part: func(hour int) []arrow.RecordBatch {
+		return []arrow.RecordBatch{texts(memory.DefaultAllocator, fmt.Sprintf("%d%s", hour, strings.Repeat("x", 4<<20)))}
+	}}
+	require.Equal(t, []string{"whole"}, answerOf(t, d.frontend(4)))
+	require.Less(t, d.records.Load(), int64(24))
+}
 
 // TestRowsOfPartsThatFitAreTheAnswer takes rows of three parts, the last of them in pieces.
 func TestRowsOfPartsThatFitAreTheAnswer(t *testing.T) {

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -10,8 +11,11 @@ import (
 	"github.com/millstream/millstream/internal/answer"
 )
 
-// maxGroups bounds the groups that are held.
-const maxGroups = 200_000
+// MaxGroups is the most groups that are held. A part with more rows cannot be added.
+const MaxGroups = 200_000
+
+// cellBytes is the memory of a cell without its text.
+const cellBytes = int64(unsafe.Sizeof(cell{}))
 
 // Groups collects the rows of parts. It is used by one goroutine.
 type Groups struct {
@@ -22,6 +26,7 @@ type Groups struct {
 	index   map[string]int // by key
 	rows    [][]cell
 	key     []byte
+	bytes   int64
 }
 
 // NewGroups returns a Groups without rows for parts of that schema.
@@ -102,11 +107,15 @@ func (g *Groups) Add(r arrow.RecordBatch) error {
 		}
 		at, found := g.index[string(g.key)]
 		if !found {
-			if len(g.rows) >= maxGroups {
+			if len(g.rows) >= MaxGroups {
 				return ErrUnsupported
 			}
 			g.index[string(g.key)] = len(g.rows)
 			g.rows = append(g.rows, cells)
+			g.bytes += int64(len(g.key))
+			for i := range cells {
+				g.bytes += cellBytes + int64(len(cells[i].s))
+			}
 			continue
 		}
 		if err := g.join(g.rows[at], cells); err != nil {
@@ -115,6 +124,9 @@ func (g *Groups) Add(r arrow.RecordBatch) error {
 	}
 	return nil
 }
+
+// Bytes returns about how much memory the groups take.
+func (g *Groups) Bytes() int64 { return g.bytes }
 
 // join makes one row of two that have the same keys.
 func (g *Groups) join(into, from []cell) error {
