@@ -12,8 +12,8 @@ import (
 	"github.com/millstream/millstream/internal/sqlplan"
 )
 
-// Split finds out whether a statement can be answered in parts of its time. It reads the catalog and no file. It is nil for a statement
-// that cannot and for one that is wrong, which Query says better; errors are those of the catalog and of writers.
+// Split finds out whether a statement can be answered in parts of its time. It reads the catalog and no rows of files. It is nil for a
+// statement that cannot and for one that is wrong, which Query says better; errors are those of the catalog and of writers.
 //
 // Bounds on what one statement may read are bounds of the whole: where there are any, the whole is planned as well, with the fresh rows of
 // all writers in memory as for Query, and judged by what it would read, each file once. Callers bound how many do that at once. One that is
