@@ -70,13 +70,9 @@ func TestAFileThatNeverRests(t *testing.T) {
 // of it is used before the last. An attempt in which the machine let an edit wait, so that the file came to rest, says nothing.
 func TestAFileThatGrowsIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const attempts = 20
-	for range attempts {
-		if growUndisturbed(t) {
-			return
-		}
+	for !growUndisturbed(t) {
+		t.Log("an edit was held up, again")
 	}
-	t.Skip("the machine is too busy to edit a file without a rest")
 }
 
 // growUndisturbed reports whether no two edits were so far apart that the file rested between them.
