@@ -70,8 +70,7 @@ func (t *table) knownCounts(c *sqlplan.Counts) (whole []catalog.Segment, rows in
 	}
 	left := make([]catalog.Segment, 0, len(t.segments))
 	for _, s := range t.segments {
-		_, restricted := t.blocks[s.ID]
-		if restricted || s.MinTime < t.time.Start || s.MaxTime >= t.time.End {
+		if !t.allCount(&s) {
 			left = append(left, s)
 			continue
 		}

@@ -95,20 +95,7 @@ func possible(x *catalog.SegmentColumn, op sqlplan.Op, v sqlplan.Constant) bool 
 	if !lowOK || !highOK {
 		return true
 	}
-	switch op {
-	case sqlplan.Equal, sqlplan.In:
-		return low <= 0 && high >= 0
-	case sqlplan.Less:
-		return low < 0
-	case sqlplan.LessOrEqual:
-		return low <= 0
-	case sqlplan.Greater:
-		return high > 0
-	case sqlplan.GreaterOrEqual:
-		return high >= 0
-	default:
-		return true
-	}
+	return op.Possible(low, high)
 }
 
 // compare compares a bound with a constant as the engine compares a value with it. The planner gives constants in the column's own

@@ -5,6 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/millstream/millstream/internal/catalog"
 	"github.com/millstream/millstream/internal/duck"
 	"github.com/millstream/millstream/internal/signal"
 )
@@ -28,7 +29,7 @@ func (r *run) total(tables []*table, s *state) (rows, bool) {
 		}
 		for i := range t.segments {
 			x := &t.segments[i]
-			if _, restricted := t.blocks[x.ID]; restricted || x.MinTime < t.time.Start || x.MaxTime >= t.time.End {
+			if !t.allCount(x) {
 				return nil, false
 			}
 			n += x.Rows
@@ -47,6 +48,12 @@ func (r *run) total(tables []*table, s *state) (rows, bool) {
 	r.stats.SegmentsPruned += r.stats.Segments
 	r.stats.Segments = 0
 	return newNumber(r.plan.Total, n), true
+}
+
+// allCount reports whether all rows of a segment are in the view.
+func (t *table) allCount(s *catalog.Segment) bool {
+	_, restricted := t.blocks[s.ID]
+	return !restricted && s.MinTime >= t.time.Start && s.MaxTime < t.time.End
 }
 
 // newNumber returns a result of one BIGINT.

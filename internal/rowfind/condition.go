@@ -50,40 +50,22 @@ func (c *Condition) mayHold(f *parquetfile.File, group, column int) bool {
 	switch {
 	case len(c.Ints) > 0:
 		low, high, ok := f.IntBounds(group, column)
-		return !ok || slices.ContainsFunc(c.Ints, func(v int64) bool { return between(c.Op, cmp.Compare(low, v), cmp.Compare(high, v)) })
+		return !ok || slices.ContainsFunc(c.Ints, func(v int64) bool { return c.Op.Possible(cmp.Compare(low, v), cmp.Compare(high, v)) })
 	case len(c.Floats) > 0:
 		low, high, ok := f.FloatBounds(group, column)
-		return !ok || slices.ContainsFunc(c.Floats, func(v float64) bool { return between(c.Op, cmp.Compare(low, v), cmp.Compare(high, v)) })
+		return !ok || slices.ContainsFunc(c.Floats, func(v float64) bool { return c.Op.Possible(cmp.Compare(low, v), cmp.Compare(high, v)) })
 	case len(c.Texts) > 0:
 		low, high, ok := f.TextBounds(group, column)
 		return !ok || slices.ContainsFunc(c.Texts, func(v []byte) bool {
-			return between(c.Op, bytes.Compare(low, v), bytes.Compare(high, v))
+			return c.Op.Possible(bytes.Compare(low, v), bytes.Compare(high, v))
 		})
 	default:
 		return true
 	}
 }
 
-// between tells from how the bounds compare with a constant whether a value between them may compare with it as op says.
-func between(op sqlplan.Op, low, high int) bool {
-	switch op {
-	case sqlplan.Equal, sqlplan.In:
-		return low <= 0 && high >= 0
-	case sqlplan.Less:
-		return low < 0
-	case sqlplan.LessOrEqual:
-		return low <= 0
-	case sqlplan.Greater:
-		return high > 0
-	case sqlplan.GreaterOrEqual:
-		return high >= 0
-	default:
-		return true
-	}
-}
-
 // holds tells from how a value compares with a constant whether op is true.
-func holds(op sqlplan.Op, order int) bool { return between(op, order, order) }
+func holds(op sqlplan.Op, order int) bool { return op.Possible(order, order) }
 
 // filter returns the rows, of those given or of all when they are nil, that fulfil the condition. It writes into dst.
 func (c *Condition) filter(dst, rows []int32, v *parquetfile.Values) []int32 {

@@ -103,6 +103,25 @@ const (
 	IsNotNull      Op = "IS NOT NULL"
 )
 
+// Possible tells from how two bounds, both inclusive, compare with a constant (negative, 0 or positive) whether a value between them may
+// compare with it as the operator says. It is true for IsNotNull.
+func (op Op) Possible(low, high int) bool {
+	switch op {
+	case Equal, In:
+		return low <= 0 && high >= 0
+	case Less:
+		return low < 0
+	case LessOrEqual:
+		return low <= 0
+	case Greater:
+		return high > 0
+	case GreaterOrEqual:
+		return high >= 0
+	default:
+		return true
+	}
+}
+
 // Predicate is a comparison of a column with constants that holds for every row that the statement reads. A row whose column is NULL or
 // missing contradicts it.
 type Predicate struct {
