@@ -4,7 +4,8 @@
 // # The way of a question
 //
 //	parse ─ names inside the org ─ a place in the engine ─ fresh rows of all writers ─ ONE catalog snapshot
-//	─ drop fresh rows that the snapshot has as segments ─ bind ─ prune ─ pin files ─ views ─ run ─ stream ─ release
+//	─ drop fresh rows that the snapshot has as segments ─ bind ─ prune ─ pin files ─ read the few rows, or count the rows, that
+//	the statement needs (package rowfind) ─ views over those and the files that are left ─ run ─ stream ─ release
 //
 // # Invariants
 //
@@ -24,7 +25,8 @@
 // signal.BlockColumn and signal.NanosColumn can be named in a statement but are not in SELECT *. Fresh rows have no block (NULL);
 // a row without digits below a microsecond has 0 nanoseconds.
 //
-// A Querier is safe for concurrent use and starts no goroutine. A Result is used by one goroutine.
+// A Querier is safe for concurrent use; goroutines that read files (package rowfind) end before the call that needs them. A Result is
+// used by one goroutine.
 //
-// The package imports the engines duck and sqlplan and the contracts catalog and fresh; no other role and no edge.
+// The package imports the engines duck, sqlplan and rowfind and the contracts catalog and fresh; no other role and no edge.
 package querier
